@@ -161,10 +161,11 @@ int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, cons
                            bool device);
 
 /*
- * Maps the superblock of the pool. The file or device has nbytes bytes. Returns 0, or -errno after
- * logging an error.
+ * Maps and checks the superblock of the pool. The file or device has nbytes bytes. If the pool is
+ * empty, writes a superblock. Frees the spaces that killed jobs have left. Returns 0, or -errno
+ * after logging an error.
  */
-int stp_fam_pool_map_superblock_locked(struct fam_pool *pool, size_t nbytes);
+int stp_fam_pool_use_locked(struct fam_pool *pool, size_t nbytes);
 
 /*
  * Releases all locks of the pool and closes its file. The locks are released even if a forked child
@@ -175,12 +176,6 @@ void stp_fam_pool_close(struct fam_pool *pool);
 /* Takes the pool's lock, which excludes all other processes. Returns 0, or -errno after logging. */
 int stp_fam_pool_lock(struct fam_pool *pool);
 void stp_fam_pool_unlock(struct fam_pool *pool);
-
-/*
- * Checks the superblock. If the pool is empty, writes a superblock. Frees the spaces that killed
- * jobs have left. Returns 0, or -errno after logging an error.
- */
-int stp_fam_pool_prepare_locked(struct fam_pool *pool);
 
 /*
  * Returns the index of the entry with this name, or -1 if there is no such entry. If the space has

@@ -114,8 +114,7 @@ static int part_open_pool(struct fam_pool *pool, const struct fam_backing *backi
     rc =
         stp_fam_pool_lock_file(pool, fd, backing->path, backing->path, backing->type == FAM_DEVICE);
     if (rc == 0 && backing->type == FAM_FILE && fstat(fd, &st) == 0) nbytes = (size_t)st.st_size;
-    if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, nbytes);
-    if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
+    if (rc == 0) rc = stp_fam_pool_use_locked(pool, nbytes);
     if (rc != 0) stp_fam_pool_close(pool);
     return rc;
 }
@@ -250,8 +249,7 @@ static int part_open_file(struct fam_pool *pool, const char *path, const char *f
         return rc;
     }
     if (is_empty) rc = part_resize(pool, total);
-    if (rc == 0) rc = stp_fam_pool_map_superblock_locked(pool, is_empty ? total : size);
-    if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
+    if (rc == 0) rc = stp_fam_pool_use_locked(pool, is_empty ? total : size);
     if (rc == 0 && pool->nbytes != total && stp_fam_is_empty_locked(pool)) {
         /*
          * Change the size of the empty pool. The file still has the size of another space, which a
@@ -532,8 +530,7 @@ static int stat_open(struct fam_pool *pool, const struct fam_backing *backing, c
     if (access(path, F_OK) != 0) return -errno;
     rc = part_lock_file(pool, path, backing->path, false, &size);
     if (rc != 0) return rc;
-    rc = size == 0 ? -ENOENT : stp_fam_pool_map_superblock_locked(pool, size);
-    if (rc == 0) rc = stp_fam_pool_prepare_locked(pool);
+    rc = size == 0 ? -ENOENT : stp_fam_pool_use_locked(pool, size);
     if (rc != 0) stp_fam_pool_close(pool);
     return rc;
 }

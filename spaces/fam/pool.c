@@ -131,7 +131,7 @@ int stp_fam_pool_lock_file(struct fam_pool *pool, int fd, const char *path, cons
     return stp_fam_pool_lock(pool);
 }
 
-int stp_fam_pool_map_superblock_locked(struct fam_pool *pool, size_t nbytes)
+static int pool_map_superblock(struct fam_pool *pool, size_t nbytes)
 {
     size_t units = nbytes / FAM_ALIGN;
     void *map;
@@ -240,11 +240,12 @@ static int pool_check_head_locked(const struct fam_pool *pool)
     return stp_fam_table_check_locked(pool);
 }
 
-int stp_fam_pool_prepare_locked(struct fam_pool *pool)
+int stp_fam_pool_use_locked(struct fam_pool *pool, size_t nbytes)
 {
     bool empty;
-    int rc = pool_read_magic(pool, &empty);
+    int rc = pool_map_superblock(pool, nbytes);
 
+    if (rc == 0) rc = pool_read_magic(pool, &empty);
     if (rc != 0) return rc;
     /*
      * Allocate memory first, because a store to a hole of the file may fail. A new file or a copy

@@ -87,8 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
     if (params.n_units > 0 && nbytes > 0)
         FUZZ_CHECK(pwrite(fd, data, nbytes, 0) == (ssize_t)nbytes);
     FUZZ_CHECK(stp_fam_pool_lock_file(&pool, fd, "pool", "pool", params.choices & DEVICE) == 0);
-    rc = stp_fam_pool_map_superblock_locked(&pool, params.n_units * FAM_ALIGN);
-    if (rc == 0) rc = stp_fam_pool_prepare_locked(&pool);
+    rc = stp_fam_pool_use_locked(&pool, params.n_units * FAM_ALIGN);
     FUZZ_CHECK(rc == 0 || rc == -EINVAL || rc == -EUCLEAN || rc == -ENOSPC);
     if (rc == 0) use(&pool, &params);
     stp_fam_pool_unlock(&pool);
