@@ -121,15 +121,19 @@ static void *boot_shrink(void *block, size_t nbytes)
     return shrunk != NULL ? shrunk : block;
 }
 
+/* Finds the PEs of this node, and counts the PEs of this host. */
 static void boot_find_local(void)
 {
-    int n = 0;
+    int n = 0, host = stp_host_of(stp_rt.pe);
 
+    stp_rt.host_pes = 0;
     stp_boot.node = stp_node_of(stp_rt.pe);
     stp_boot.local_pes = malloc((size_t)stp_rt.n_pes * sizeof(*stp_boot.local_pes));
     if (stp_boot.local_pes == NULL)
         stp_fatal("shmem_init", "out of memory: cannot allocate the list of this node's PEs");
     for (int pe = 0; pe < stp_rt.n_pes; pe++) {
+        if (pe == stp_rt.pe) stp_boot.host_rank = stp_rt.host_pes;
+        stp_rt.host_pes += stp_host_of(pe) == host;
         if (stp_node_of(pe) != stp_boot.node) continue;
         if (pe == stp_rt.pe) stp_boot.local = n;
         stp_boot.local_pes[n++] = pe;
@@ -306,7 +310,8 @@ static int boot_lead_node(struct boot_node_info *node_info)
 {
     int fd;
 
-    if (stp_window_choose(boot_max_local(), stp_env.symmetric.max, stp_env.window_size,
+    stp_boot.max_local = boot_max_local();
+    if (stp_window_choose(stp_boot.max_local, stp_env.symmetric.max, stp_env.window_size,
                           &stp_boot.layout) != 0)
         stp_fatal("shmem_init",
                   "cannot reserve addresses for symmetric memory; the error before this line "
@@ -456,18 +461,6 @@ void stp_boot_node_barrier(void)
     }
 }
 
-static void boot_find_host(void)
-{
-    int host = stp_pmi_node_of(stp_rt.pe);
-
-    stp_rt.host_pes = 0;
-    for (int pe = 0; pe < stp_rt.n_pes; pe++) {
-        if (stp_pmi_node_of(pe) != host) continue;
-        if (pe == stp_rt.pe) stp_boot.host_rank = stp_rt.host_pes;
-        stp_rt.host_pes++;
-    }
-}
-
 /*
  * Warns if the symmetric heaps of this host together exceed the memory limit of the control group.
  * Larger heaps are not an error, because a heap takes memory only when its pages are touched.
@@ -505,7 +498,6 @@ void stp_boot_join_job(void)
     stp_rt.n_nodes = stp_env.node ? info.n_nodes : info.size;
     stp_boot.n_hosts = info.n_nodes;
     boot_find_local();
-    boot_find_host();
     boot_warn_memory();
 }
 

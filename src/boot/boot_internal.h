@@ -55,6 +55,7 @@ struct stp_boot {
      * change this number.
      */
     int host_rank;
+    int max_local;  /* largest number of PEs of one node; known to the leaders of the nodes */
     int *local_pes; /* world numbers of the node's PEs, by local index */
     bool contiguous;
     bool foreign_pids; /* whether PE 0 or the node's leader is in another PID namespace */

@@ -360,13 +360,9 @@ static void exchange_summarize_node(struct exchange_node *node)
 static size_t exchange_capacity(void)
 {
     size_t pe_bytes = STP_FABRIC_ADDR_MAX + STP_PE_INFO_REGIONS * sizeof(struct stp_fabric_region);
-    int max_n = 0;
 
-    for (int node = 0; node < stp_rt.n_nodes; node++) {
-        int n = exchange_world.start[node + 1] - exchange_world.start[node];
-        if (n > max_n) max_n = n;
-    }
-    return sizeof(struct exchange_node) + STP_BOOT_BCAST_MAX + ADDR_MASK + (size_t)max_n * pe_bytes;
+    return sizeof(struct exchange_node) + STP_BOOT_BCAST_MAX + ADDR_MASK +
+           (size_t)stp_boot.max_local * pe_bytes;
 }
 
 static void exchange_publish(struct exchange_node *node, struct exchange_blob *blob)
