@@ -8,11 +8,11 @@
  */
 #include "boot_internal.h"
 
+#include "base/ip_address.h"
 #include "pmi/pmi.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -56,13 +56,9 @@ static uint64_t network_identity(void)
     char boot_id[64] = "";
     struct stat ns = {0};
     uint64_t hash = STP_HASH_EMPTY;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
-    if (fd >= 0) {
-        if (read(fd, boot_id, sizeof(boot_id)) < 0) boot_id[0] = '\0';
-        close(fd);
-    }
-    if (boot_id[0] == '\0') snprintf(boot_id, sizeof(boot_id), "%s", stp_hostname());
+    if (stp_file_read("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)) == 0)
+        snprintf(boot_id, sizeof(boot_id), "%s", stp_hostname());
     if (stat("/proc/self/ns/net", &ns) != 0) ns.st_ino = 0;
     hash = stp_hash(hash, boot_id, sizeof(boot_id));
     return stp_hash(hash, &ns.st_ino, sizeof(ns.st_ino));
@@ -99,23 +95,18 @@ static uint8_t network_prefix(const unsigned char *mask, size_t nbytes)
  */
 static bool network_read(const struct ifaddrs *ifa, struct network_addr *addr)
 {
-    const struct sockaddr_in *v4 = (const void *)ifa->ifa_addr, *mask4 = (void *)ifa->ifa_netmask;
-    const struct sockaddr_in6 *v6 = (const void *)ifa->ifa_addr, *mask6 = (void *)ifa->ifa_netmask;
+    unsigned n_bits = 0;
+    const unsigned char *mask = stp_ip_bits(ifa->ifa_netmask, &n_bits);
+    const unsigned char *bits = stp_ip_bits(ifa->ifa_addr, &n_bits);
 
     memset(addr, 0, sizeof(*addr));
-    if (ifa->ifa_addr == NULL || ifa->ifa_netmask == NULL) return false;
+    if (bits == NULL || mask == NULL) return false;
     if ((ifa->ifa_flags & (IFF_UP | IFF_LOOPBACK)) != IFF_UP) return false;
+    if (n_bits == 128 && IN6_IS_ADDR_LINKLOCAL((const void *)bits)) return false;
     addr->has_carrier = (ifa->ifa_flags & IFF_RUNNING) != 0;
-    if (ifa->ifa_addr->sa_family == AF_INET) {
-        addr->version = 4;
-        memcpy(addr->addr, &v4->sin_addr, 4);
-        addr->prefix = network_prefix((const void *)&mask4->sin_addr, 4);
-        return true;
-    }
-    if (ifa->ifa_addr->sa_family != AF_INET6 || IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) return false;
-    addr->version = 6;
-    memcpy(addr->addr, &v6->sin6_addr, 16);
-    addr->prefix = network_prefix((const void *)&mask6->sin6_addr, 16);
+    addr->version = n_bits == 32 ? 4 : 6;
+    memcpy(addr->addr, bits, n_bits / 8);
+    addr->prefix = network_prefix(mask, n_bits / 8);
     return true;
 }
 

@@ -11,6 +11,7 @@
  */
 #include "ofi_internal.h"
 
+#include "base/ip_address.h"
 #include "peer_liveness_and_fd_limits.h"
 
 #include <arpa/inet.h>
@@ -88,15 +89,14 @@ socklen_t stp_ofi_liveness_sockaddr(const struct stp_ofi_liveness_addr *live_add
 
 static bool live_addr_from(struct stp_ofi_liveness_addr *live_addr, const struct sockaddr *addr)
 {
+    unsigned n_bits = 0;
+    const unsigned char *bits = stp_ip_bits(addr, &n_bits);
+
     memset(live_addr, 0, sizeof(*live_addr));
-    if (addr->sa_family == AF_INET) {
-        live_addr->family = STP_OFI_LIVENESS_IP4;
-        memcpy(live_addr->address, &((const struct sockaddr_in *)addr)->sin_addr, 4);
-    } else if (addr->sa_family == AF_INET6) {
-        live_addr->family = STP_OFI_LIVENESS_IP6;
-        memcpy(live_addr->address, &((const struct sockaddr_in6 *)addr)->sin6_addr, 16);
-    }
-    return live_addr->family != STP_OFI_LIVENESS_NONE;
+    if (bits == NULL) return false;
+    live_addr->family = n_bits == 32 ? STP_OFI_LIVENESS_IP4 : STP_OFI_LIVENESS_IP6;
+    memcpy(live_addr->address, bits, n_bits / 8);
+    return true;
 }
 
 /*

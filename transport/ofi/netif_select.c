@@ -6,6 +6,8 @@
  */
 #include "ofi_internal.h"
 
+#include "base/ip_address.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -16,27 +18,10 @@
 
 #define WORD_MAX 64 /* size of a buffer for an interface name, or for a subnet as address/bits */
 
-/*
- * Returns a pointer to the bits of an IP address and sets *n_bits to their number. Returns NULL if
- * addr is not an IP address.
- */
-static const unsigned char *bits_of(const struct sockaddr *addr, unsigned *n_bits)
-{
-    if (addr != NULL && addr->sa_family == AF_INET) {
-        *n_bits = 32;
-        return (const unsigned char *)&((const struct sockaddr_in *)(const void *)addr)->sin_addr;
-    }
-    if (addr != NULL && addr->sa_family == AF_INET6) {
-        *n_bits = 128;
-        return (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr;
-    }
-    return NULL;
-}
-
 static const unsigned char *source_of(const struct fi_info *info, unsigned *n_bits)
 {
     if (info->addr_format != FI_SOCKADDR_IN && info->addr_format != FI_SOCKADDR_IN6) return NULL;
-    return bits_of(info->src_addr, n_bits);
+    return stp_ip_bits(info->src_addr, n_bits);
 }
 
 /*
@@ -99,7 +84,7 @@ static bool address_named(const char *list, const unsigned char *bits, unsigned 
     if (getifaddrs(&ifa_list) != 0) ifa_list = NULL;
     for (struct ifaddrs *ifa = ifa_list; ifa != NULL && !found; ifa = ifa->ifa_next) {
         unsigned n = 0;
-        const unsigned char *ifa_bits = bits_of(ifa->ifa_addr, &n);
+        const unsigned char *ifa_bits = stp_ip_bits(ifa->ifa_addr, &n);
 
         found = ifa_bits != NULL && n == n_bits && memcmp(ifa_bits, bits, n / 8) == 0 &&
                 list_names(list, ifa->ifa_name, bits, n_bits);
@@ -177,7 +162,7 @@ static void list_interfaces(char *text, size_t size)
     if (getifaddrs(&ifa_list) != 0) ifa_list = NULL;
     for (struct ifaddrs *ifa = ifa_list; ifa != NULL && used < size; ifa = ifa->ifa_next) {
         unsigned n = 0;
-        const unsigned char *bits = bits_of(ifa->ifa_addr, &n);
+        const unsigned char *bits = stp_ip_bits(ifa->ifa_addr, &n);
         char addr[INET6_ADDRSTRLEN];
 
         if (bits == NULL || (ifa->ifa_flags & IFF_UP) == 0) continue;
