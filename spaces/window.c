@@ -224,12 +224,6 @@ bool stp_window_locate(const void *addr, size_t *offset, int *local)
     return true;
 }
 
-/* Returns the position, in the node's file, of the given offset in the part of a local PE. */
-static off_t window_file_offset(int local, size_t offset)
-{
-    return (off_t)((size_t)local * stp_win.stride + offset);
-}
-
 static size_t window_round(size_t nbytes, size_t align)
 {
     return (nbytes + align - 1) & ~(align - 1);
@@ -350,7 +344,7 @@ void stp_window_set_cpu_atomics(bool allowed)
 /* Frees the pages of the range [offset, offset + nbytes) in this PE's part. */
 static void window_punch_locked(size_t offset, size_t nbytes)
 {
-    off_t file_offset = window_file_offset(window.local, offset);
+    off_t file_offset = (off_t)((size_t)window.local * stp_win.stride + offset);
 
     if (nbytes == 0) return;
     if (fallocate(window.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, file_offset,

@@ -417,7 +417,7 @@ static void runtime_stop(enum stp_pe_exit exit_kind)
     stp_device_handles_stop_and_free();
     stp_stream_stop();
     stp_team_destroy_ctxs();
-    stp_ctx_close_default();
+    stp_ctx_close(&stp_ctx_default);
     stp_ctx_internal_quiet();
     stp_coll_sync(stp_team_world); /* after this, the operations of all PEs are complete */
     stp_stage_server_stop();

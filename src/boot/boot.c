@@ -114,17 +114,10 @@ int stp_local_pe(int local)
     return stp_boot.local_pes[local];
 }
 
-static void *boot_shrink(void *block, size_t nbytes)
-{
-    void *shrunk = realloc(block, nbytes);
-
-    return shrunk != NULL ? shrunk : block;
-}
-
 /* Finds the PEs of this node, and counts the PEs of this host. */
 static void boot_find_local(void)
 {
-    int n = 0, host = stp_host_of(stp_rt.pe);
+    int n = 0, host = stp_host_of(stp_rt.pe), *shrunk;
 
     stp_rt.host_pes = 0;
     stp_boot.node = stp_node_of(stp_rt.pe);
@@ -139,7 +132,8 @@ static void boot_find_local(void)
         stp_boot.local_pes[n++] = pe;
     }
     stp_boot.n_local = n;
-    stp_boot.local_pes = boot_shrink(stp_boot.local_pes, (size_t)n * sizeof(*stp_boot.local_pes));
+    shrunk = realloc(stp_boot.local_pes, (size_t)n * sizeof(*stp_boot.local_pes));
+    if (shrunk != NULL) stp_boot.local_pes = shrunk;
     stp_boot.first_pe = stp_boot.local_pes[0];
     stp_boot.contiguous = stp_boot.local_pes[n - 1] - stp_boot.first_pe == n - 1;
 }

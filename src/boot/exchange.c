@@ -431,11 +431,6 @@ static void exchange_sort(void)
     exchange_world.start = start;
 }
 
-static int exchange_leader(int node)
-{
-    return exchange_world.pes[exchange_world.start[node]];
-}
-
 static void exchange_forget(void)
 {
     free(exchange_world.pes);
@@ -464,7 +459,7 @@ static void exchange_nodes(const struct exchange_node *my_summary)
     stp_boot_fence();
     for (int i = 0; i < stp_rt.n_nodes; i++) {
         int node = (first_node + i) % stp_rt.n_nodes;
-        int leader = exchange_leader(node);
+        int leader = exchange_world.pes[exchange_world.start[node]];
         struct exchange_blob blob = {.data = data, .nbytes = my_blob.offset, .reads = true};
 
         if (node != stp_boot.node) {

@@ -223,7 +223,7 @@ static int stream_start_locked(int device, char *reason)
     return 0;
 
 err_context:
-    stp_ctx_close_stream();
+    stp_ctx_close(&stp_ctx_stream);
 err_words:
     stp_stream_words_free(streams.device, streams.words);
     return rc;
@@ -247,7 +247,7 @@ static void stream_end(void)
         pthread_mutex_destroy(&slot->lock);
         *slot = (struct stream_slot){.in_use = false};
     }
-    stp_ctx_close_stream();
+    stp_ctx_close(&stp_ctx_stream);
     stp_stream_words_free(streams.device, streams.words);
     streams.was_used = false;
     __atomic_store_n(&streams.running, false, __ATOMIC_RELEASE);

@@ -42,7 +42,7 @@ static int ctx_open(struct stp_ctx *ctx, struct stp_team *team, long options)
     return 0;
 }
 
-static void ctx_close(struct stp_ctx *ctx)
+void stp_ctx_close(struct stp_ctx *ctx)
 {
     if (!ctx->live) return;
     stp_quiet(ctx);
@@ -75,20 +75,9 @@ int stp_ctx_open_for_stream_thread(void)
     return ctx_open(&stp_ctx_stream, stp_team_world, SHMEM_CTX_SERIALIZED);
 }
 
-void stp_ctx_close_stream(void)
-{
-    ctx_close(&stp_ctx_stream);
-}
-
 /* Internal contexts. They are closed after the default context, because the last sync uses them. */
 static struct stp_ctx *const ctx_internal[] = {&stp_ctx_coll, &stp_ctx_small, &stp_ctx_stage,
                                                &stp_ctx_proxy};
-
-/* Closes SHMEM_CTX_DEFAULT. The caller has already closed the contexts of all teams. */
-void stp_ctx_close_default(void)
-{
-    ctx_close(&stp_ctx_default);
-}
 
 void stp_ctx_internal_quiet(void)
 {
@@ -182,7 +171,7 @@ static void ctx_destroy(struct stp_ctx *ctx)
         team->ctxs = ctx->next;
     if (ctx->next != NULL) ctx->next->prev = ctx->prev;
     pthread_mutex_unlock(&stp_rt.lock);
-    ctx_close(ctx);
+    stp_ctx_close(ctx);
     ctx_delete(ctx);
 }
 

@@ -224,8 +224,3 @@ void stp_load_slow(void *value, const void *word, size_t nbytes)
     else
         stp_copy(&stp_ctx_stage, kind, value, word, nbytes, STP_COPY_REMOTE, "shmem_wait_until");
 }
-
-void stp_flush_rdma_writes_to_device_slow(void)
-{
-    stp_kinds_flush_remote();
-}

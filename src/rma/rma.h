@@ -115,15 +115,17 @@ extern struct stp_ctx stp_ctx_proxy;
  */
 extern struct stp_ctx stp_ctx_stream;
 int stp_ctx_open_for_stream_thread(void);
-void stp_ctx_close_stream(void);
+
+/* Completes the operations of a context and closes it. Does nothing if the context is not open. */
+void stp_ctx_close(struct stp_ctx *ctx);
 
 /*
  * stp_ctx_init() opens the contexts above, except stp_ctx_stream. The world team and the fabric
- * must already exist. The other four functions complete and close the contexts that stp_ctx_init()
- * opened. Finalize calls these four functions in the order in which they are declared here.
+ * must already exist. The other three functions complete and close these contexts, except the
+ * default context. Finalize first closes the contexts of all teams and the default context. It then
+ * calls the three functions in the order in which they are declared here.
  */
 void stp_ctx_init(void);
-void stp_ctx_close_default(void);
 void stp_ctx_internal_quiet(void);
 void stp_ctx_close_internal_copy_queues(void);
 void stp_ctx_internal_fini(void);
@@ -349,12 +351,10 @@ static inline unsigned stp_cmp_outcomes(int cmp, const char *fn)
 }
 
 /* Makes RDMA writes of peers visible to this PE's devices. Called after a signal or a sync. */
-void stp_flush_rdma_writes_to_device_slow(void);
-
 static inline void stp_remote_flush(void)
 {
     if (STP_UNLIKELY(__atomic_load_n(&stp_rt.remote_flush, __ATOMIC_RELAXED)))
-        stp_flush_rdma_writes_to_device_slow();
+        stp_kinds_flush_remote();
 }
 
 #endif /* STP_RMA_H */

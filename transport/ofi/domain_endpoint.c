@@ -139,16 +139,6 @@ static size_t packed_size(const struct fi_info *info)
 }
 
 /*
- * Returns whether small operations are collected while an earlier operation to the same PE is not
- * acknowledged. This is done only on TCP. It also needs a progress thread, which sends collected
- * operations while the program computes.
- */
-static bool coalesces_small(const struct stp_core *core)
-{
-    return stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && stp_ofi.needs_syscalls;
-}
-
-/*
  * Returns whether a write may carry the update of a word in its remote CQ data. Otherwise the
  * update needs a message of its own, after the data has arrived. Remote CQ data is used only if the
  * target's CPU also executes the atomics, because the target's library updates the word.
@@ -204,7 +194,13 @@ static void settle(const struct stp_core *core)
     stp_ofi.update_by_fetch = stp_ofi_is(info, STP_OFI_SHM);
     stp_ofi.needs_syscalls = stp_ofi_is(info, STP_OFI_KERNEL);
     stp_ofi.packed_size = packed_size(info);
-    stp_ofi.coalesces_small = coalesces_small(core);
+    /*
+     * Small operations are collected while an earlier operation to the same PE is not acknowledged.
+     * This is done only on TCP. It also needs a progress thread, which sends collected operations
+     * while the program computes.
+     */
+    stp_ofi.coalesces_small =
+        stp_ofi.packed_size > 0 && core->env->ofi_progress_thread && stp_ofi.needs_syscalls;
     stp_ofi.max_pieces = max_pieces(info);
     stp_ofi.has_cqdata = takes_cqdata(info);
     stp_ofi.self = stp_ofi.cpu_atomics ? core->pe : -1;

@@ -318,12 +318,6 @@ static void finished_add(struct finished *list, struct stp_ofi_req *req)
     if (list->last == NULL) list->last = req;
 }
 
-/* Returns the buffer from which received data is copied to req->copy_to. */
-static const void *completion_copy_source(const struct stp_ofi_req *req)
-{
-    return req->work.kind == STP_OFI_READ ? req->local : req->result;
-}
-
 /* Completes req. Copies its data, releases its resources and decrements its counter. */
 static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *list,
                           struct stp_ofi_req *req)
@@ -332,7 +326,8 @@ static void finish_locked(struct stp_ofi_endpoint *endpoint, struct finished *li
     unsigned *pending = req->pending;
 
     if (STP_UNLIKELY(req->copy_to != NULL))
-        memcpy(req->copy_to, completion_copy_source(req), req->nbytes);
+        memcpy(req->copy_to, req->work.kind == STP_OFI_READ ? req->local : req->result,
+               req->nbytes);
     if (STP_UNLIKELY(req->mr_ref != NULL)) stp_ofi_local_mr_unref(req->mr_ref);
     /*
      * Call this function before the subtraction below. After the subtraction, another thread may
