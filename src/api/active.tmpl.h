@@ -25,7 +25,8 @@ void STP_SIZED_FN(broadcast, )(void *dest, const void *source, size_t nelems, in
 {
     struct stp_team *set = stp_active_set(PE_start, logPE_stride, PE_size, pSync, __func__);
 
-    stp_coll_broadcast(set, dest, source, nelems, SIZE / 8, PE_root, __func__);
+    stp_coll_broadcast(set, dest, source, stp_bytes(nelems, SIZE / 8, __func__), PE_root,
+                       __func__);
 }
 STP_SIZED_PUBLISH_ONE(broadcast, );
 

@@ -19,8 +19,8 @@ COLL_PUBLISH(alltoalls);
 int COLL_FN(broadcast)(shmem_team_t team, ELEM *dest, const ELEM *source, size_t nelems,
                        int PE_root)
 {
-    return stp_coll_broadcast(stp_team_check(team, __func__), dest, source, nelems, ELEM_SIZE,
-                              PE_root, __func__);
+    return stp_coll_broadcast(stp_team_check(team, __func__), dest, source,
+                              stp_bytes(nelems, ELEM_SIZE, __func__), PE_root, __func__);
 }
 COLL_PUBLISH(broadcast);
 

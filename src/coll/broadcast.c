@@ -154,14 +154,13 @@ static void bcast_large(const struct stp_coll_bcast *b)
     stp_coll_quiet(); /* wait until the puts have read their source */
 }
 
-int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nelems,
-                       size_t size, int root, const char *fn)
+int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                       int root, const char *fn)
 {
-    size_t nbytes = stp_bytes(nelems, size, fn);
     struct stp_coll_bcast b = {
         .team = team, .dest = dest, .source = source, .nbytes = nbytes, .fn = fn};
 
-    STP_COLL_CHECK_CALL(team, fn, {"nelems", (int64_t)nelems}, {"PE_root", root});
+    STP_COLL_CHECK_CALL(team, fn, {"nelems (in bytes)", (int64_t)nbytes}, {"PE_root", root});
     if ((unsigned)root >= (unsigned)team->n_pes)
         stp_fatal(fn, "PE_root is %d: valid PE numbers in the team or active set are 0..%d", root,
                   team->n_pes - 1);

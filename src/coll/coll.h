@@ -189,9 +189,9 @@ bool stp_coll_index_agree_retry(struct stp_coll_index_search *search, bool began
  */
 size_t stp_coll_index_retry_distance(const struct stp_coll_index_search *search);
 
-/* In the next five functions, an element has `size` bytes. */
-int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nelems,
-                       size_t size, int root, const char *fn);
+int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, size_t nbytes,
+                       int root, const char *fn);
+/* In the next four functions, an element has `size` bytes. */
 int stp_coll_collect(struct stp_team *team, void *dest, const void *source, size_t nelems,
                      size_t size, const char *fn);
 int stp_coll_fcollect(struct stp_team *team, void *dest, const void *source, size_t nelems,

@@ -133,7 +133,8 @@ if [ "$np" -gt 1 ]; then
     one="1 on PE 0 and 2 on PE 1: all members must pass the same value"
     expect coll_differs     any "shmem_long_(broadcast|sum_reduce)" \
         "PE 0 calls shmem_long_sum_reduce, but PE 1 calls shmem_long_broadcast: all members" SHMEM_CHECK=1
-    expect count_differs    any shmem_long_broadcast     "nelems is $one"            SHMEM_CHECK=1
+    bytes="nelems \(in bytes\) is 8 on PE 0 and 16 on PE 1: all members must pass the same value"
+    expect count_differs    any shmem_long_broadcast     "$bytes"                    SHMEM_CHECK=1
     expect count_none       any shmem_long_fcollect      "nelems is 0 on PE 0 and 1 on" SHMEM_CHECK=1
     expect root_differs     any shmem_long_broadcast     "PE_root is 0 on PE 0 and 1 on" SHMEM_CHECK=1
     expect reduce_differs   any shmem_int_max_reduce     "nreduce is $one"           SHMEM_CHECK=1
@@ -145,7 +146,7 @@ if [ "$np" -gt 1 ]; then
     expect malloc_or_barrier any "shmem_(barrier_all|malloc)" \
         "PE 0 calls shmem_barrier_all, but PE 1 calls shmem_malloc"                  SHMEM_CHECK=1
     expect split_differs    any shmem_team_split_strided "size is $np on PE 0 and $last on PE 1" SHMEM_CHECK=1
-    expect active_differs   any shmem_broadcast64        "nelems is $one"            SHMEM_CHECK=1
+    expect active_differs   any shmem_broadcast64        "$bytes"                    SHMEM_CHECK=1
 fi
 told may_differ 0 ".*" "" SHMEM_CHECK=1
 
