@@ -78,6 +78,12 @@ _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2
 const char *stp_public_name(const char *routine);
 
 /*
+ * Makes stp_fatal() print no message in other threads, and wait there until the calling thread has
+ * ended this process.
+ */
+void stp_fatal_silence_others(void);
+
+/*
  * Sets end_job(), the function with which stp_fatal() ends the job. stp_fatal() calls end_job()
  * only once and passes the exit status. end_job() must not return.
  * The call also records that the calling process is the PE. A forked child of this process is not

@@ -50,6 +50,7 @@ static struct {
     int pid;        /* process ID of the PE; a forked child of the PE has another ID */
     int fatal_tid;  /* ID of the first thread with a fatal error, or 0 before any fatal error */
     int ending_tid; /* ID of the thread that ends the job, or 0 while no thread ends it */
+    bool silent;    /* whether fatal errors of other threads than fatal_tid print no message */
     void (*end_job)(int);
     pthread_once_t host_once;
     char host[256];
@@ -302,6 +303,9 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     bool is_pe = getpid() == __atomic_load_n(&log_state.pid, __ATOMIC_SEQ_CST);
     int first = fatal_enter(tid);
 
+    /* Pairs with the store in stp_fatal_silence_others(). */
+    if (first != 0 && first != tid && __atomic_load_n(&log_state.silent, __ATOMIC_SEQ_CST))
+        fatal_wait();
     line_begin(&line);
     if (routine) line_add(&line, "%s: ", stp_public_name(routine));
     va_start(args, fmt);
@@ -314,6 +318,13 @@ void stp_fatal(const char *routine, const char *fmt, ...)
     if (first != 0 && first != tid) fatal_wait();
     /* This thread also gets here if it has a second fatal error during the flush. */
     fatal_end(exit);
+}
+
+void stp_fatal_silence_others(void)
+{
+    /* Pairs with the load in stp_fatal(). */
+    __atomic_store_n(&log_state.silent, true, __ATOMIC_SEQ_CST);
+    (void)fatal_enter((int)syscall(SYS_gettid));
 }
 
 void stp_fatal_hook(void (*end_job)(int status))

@@ -323,6 +323,7 @@ _Noreturn static void end_with(int status)
     struct timespec grace = {.tv_sec = GRACE_S};
 
     end_status = status;
+    stp_fatal_silence_others();
     stp_fabric_remove_files(true);
     stp_flush_stdio_before_exit(end_late);
     while (nanosleep(&grace, &grace) != 0 && errno == EINTR)
