@@ -234,15 +234,23 @@ static int handle_start(struct stp_device_handle *handle)
     return rc;
 }
 
-/* Completes the handle's operations, frees its context and releases the spaces in its table. */
-static void handle_end(struct stp_device_handle *handle)
+/*
+ * Completes the handle's operations, frees its context, releases the spaces in its table and frees
+ * the handle, collectively over the team.
+ */
+static void handle_delete(struct stp_device_handle *handle, const char *fn)
 {
     if (handle->ctx != NULL) {
-        (void)stp_device_handle_stop_if_live(handle);
+        stp_device_handle_stop_serving(handle);
         pshmem_ctx_destroy((shmem_ctx_t)handle->ctx); /* performs a quiet */
     }
     for (uint32_t i = 0; i < handle->view.n_spaces; i++)
         stp_space_use(handle->row_spaces[i], -1);
+    /* This call first syncs the members. After the sync, no member uses its handle any more. */
+    stp_space_free(handle->words, handle->view.sync, fn);
+    if (handle->kernel_atomics) stp_stage_amo_by_gpu_disable();
+    (void)pshmem_space_destroy(stp_space_handle(handle->words));
+    stp_device_handle_free_host_records(handle);
 }
 
 /*
@@ -258,14 +266,6 @@ static void handle_enable_gpu_atomics(struct stp_device_handle *handle, struct s
     enabled = stp_stage_amo_by_gpu_enable(handle->gpu.device) == 0;
     handle->kernel_atomics = !stp_coll_any(team, !enabled);
     if (enabled && !handle->kernel_atomics) stp_stage_amo_by_gpu_disable();
-}
-
-/*
- * Undoes handle_enable_gpu_atomics(). Called when no kernel of any member uses the handle any more.
- */
-static void handle_disable_gpu_atomics(struct stp_device_handle *handle)
-{
-    if (handle->kernel_atomics) stp_stage_amo_by_gpu_disable();
 }
 
 /*
@@ -300,11 +300,7 @@ static struct stp_device_handle *handle_make(struct stp_team *team, shmem_team_t
     if (failed == 0) return handle;
     stp_error("%s: at least one PE of the team cannot set up the handle: %s", stp_public_name(fn),
               strerror((int)failed));
-    handle_end(handle);
-    handle_disable_gpu_atomics(handle);
-    stp_space_free(handle->words, words, fn);
-    (void)pshmem_space_destroy(stp_space_handle(handle->words));
-    stp_device_handle_free_host_records(handle);
+    handle_delete(handle, fn);
     return NULL;
 }
 
@@ -340,8 +336,6 @@ STP_PROFILED(shmemx_device_handle_create);
 int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
 {
     struct stp_device_handle *record;
-    struct stp_space *words;
-    void *memory;
 
     if (handle == NULL) return stp_reject(__func__, "handle", "a null pointer");
     stp_check_live(__func__);
@@ -350,14 +344,7 @@ int pshmemx_device_handle_destroy(shmemx_device_handle_t *handle)
                           "empty: it was never created, or it was destroyed before");
     record = stp_device_handle_check_live(handle->owner);
     if (record == NULL) stp_fatal(__func__, "handle is a copy of a handle that was destroyed");
-    words = record->words;
-    memory = record->view.sync;
-    handle_end(record);
-    /* This call first syncs the members. After the sync, no member uses its handle any more. */
-    stp_space_free(words, memory, __func__);
-    handle_disable_gpu_atomics(record);
-    (void)pshmem_space_destroy(stp_space_handle(words));
-    stp_device_handle_free_host_records(record);
+    handle_delete(record, __func__);
     memset(handle, 0, sizeof(*handle));
     return 0;
 }

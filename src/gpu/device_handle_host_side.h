@@ -66,11 +66,8 @@ shmemx_device_handle_t stp_device_handle_view(const struct stp_device_handle *ha
 /* Makes the service thread serve the rings of a handle. Returns 0, or -errno. */
 int stp_device_handle_start_serving(struct stp_device_handle *handle);
 
-/*
- * Serves the requests that are left in the rings of a handle, then stops serving these rings.
- * Returns false if the handle is not live.
- */
-bool stp_device_handle_stop_if_live(struct stp_device_handle *handle);
+/* Serves the requests that are left in the rings of a handle, then stops serving these rings. */
+void stp_device_handle_stop_serving(struct stp_device_handle *handle);
 
 /* Returns the live handle at the address owner, or NULL if there is none. */
 struct stp_device_handle *stp_device_handle_check_live(const void *owner);

@@ -320,24 +320,21 @@ struct stp_device_handle *stp_device_handle_check_live(const void *owner)
     return handle;
 }
 
-bool stp_device_handle_stop_if_live(struct stp_device_handle *handle)
+void stp_device_handle_stop_serving(struct stp_device_handle *handle)
 {
     struct stp_device_handle **link;
-    bool found;
 
     pthread_mutex_lock(&ring.life_lock);
     pthread_mutex_lock(&ring.lock);
-    for (link = &ring.first; *link != NULL && *link != handle;)
+    for (link = &ring.first; *link != handle;)
         link = &(*link)->next;
-    found = *link != NULL;
-    while (found && ring_serve_all(handle))
+    while (ring_serve_all(handle))
         ;
-    if (found) *link = handle->next;
+    *link = handle->next;
     pthread_mutex_unlock(&ring.lock);
     /* The list cannot change now, because this thread holds ring.life_lock. */
     if (ring.first == NULL) ring_end();
     pthread_mutex_unlock(&ring.life_lock);
-    return found;
 }
 
 /*

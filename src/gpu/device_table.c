@@ -146,15 +146,16 @@ static uint64_t table_access(const struct stp_device_handle *handle, struct stp_
 }
 
 /*
- * Fills row n of the table. The row has two arrays, which begin at parts. The first array has the
- * address of each PE's part. The second array has the allowed accesses. Kernels access the handle's
- * own space at other addresses than the host. These addresses are higher by handle->shift.
+ * Adds row n for a space. The caller has added a user to the space. The row has two arrays. The
+ * first array has the address of each PE's part. The second array has the allowed accesses. Kernels
+ * access the handle's own space at other addresses than the host. These addresses are higher by
+ * handle->shift.
  */
-static void table_row(struct stp_device_handle *handle, struct stp_space *space, size_t n,
-                      uint64_t *parts)
+static void table_add(struct stp_device_handle *handle, struct stp_space *space, size_t n,
+                      uint64_t *tables)
 {
     size_t n_pes = (size_t)handle->view.n_pes;
-    uint64_t *atomic = parts + n_pes;
+    uint64_t *parts = tables + 2 * n * n_pes, *atomic = parts + n_pes;
     uint64_t shift = space == handle->words ? handle->shift : 0;
 
     for (size_t i = 0; i < n_pes; i++) {
@@ -168,13 +169,6 @@ static void table_row(struct stp_device_handle *handle, struct stp_space *space,
         .parts = (uint64_t)(uintptr_t)parts + handle->shift,
         .atomic = (uint64_t)(uintptr_t)atomic + handle->shift,
     };
-}
-
-/* Adds row n for a space. The caller has added a user to the space. */
-static void table_add(struct stp_device_handle *handle, struct stp_space *space, size_t n,
-                      uint64_t *tables)
-{
-    table_row(handle, space, n, tables + 2 * n * (size_t)handle->view.n_pes);
     handle->row_spaces[n] = space;
     handle->bases[n] = space->base;
 }

@@ -88,7 +88,8 @@ struct stream_work {
     int pe;
     uint64_t *sig_addr;
     uint64_t signal;
-    int sig_op, cmp;
+    int sig_op;
+    unsigned outcomes; /* mask from stp_cmp_outcomes() */
     bool nbi;
     struct stp_team *team;
     uint64_t position; /* position in the order of the team's collectives on streams */

@@ -7,24 +7,6 @@
 
 /* ---- waiting for a signal ---------------------------------------------------------------- */
 
-static bool condition_holds(uint64_t value, int cmp, uint64_t cmp_value)
-{
-    switch (cmp) {
-    case SHMEM_CMP_EQ:
-        return value == cmp_value;
-    case SHMEM_CMP_NE:
-        return value != cmp_value;
-    case SHMEM_CMP_LT:
-        return value < cmp_value;
-    case SHMEM_CMP_LE:
-        return value <= cmp_value;
-    case SHMEM_CMP_GT:
-        return value > cmp_value;
-    default:
-        return value >= cmp_value;
-    }
-}
-
 static bool step_wait(struct stream_work *work)
 {
     uint64_t value;
@@ -34,7 +16,8 @@ static bool step_wait(struct stream_work *work)
         value = __atomic_load_n(work->sig_addr, __ATOMIC_ACQUIRE);
     else
         stp_copy_any(&value, work->sig_addr, sizeof(value), work->fn);
-    if (!condition_holds(value, work->cmp, work->signal)) return false;
+    if (!(work->outcomes >> (1 - (value < work->signal) + (value > work->signal)) & 1))
+        return false;
     stp_remote_flush();
     return true;
 }
@@ -58,13 +41,13 @@ void pshmemx_signal_wait_until_on_stream(uint64_t *sig_addr, int cmp, uint64_t c
                                          void *stream)
 {
     struct stream_work work = {
-        .step = step_wait, .fn = __func__, .sig_addr = sig_addr, .signal = cmp_value, .cmp = cmp};
+        .step = step_wait, .fn = __func__, .sig_addr = sig_addr, .signal = cmp_value};
     struct stream_slot *slot;
     bool on_device;
     void *word;
 
     stp_check_live(__func__);
-    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_GE) stp_fatal_cmp(__func__, cmp);
+    work.outcomes = stp_cmp_outcomes(cmp, __func__);
     if ((uintptr_t)sig_addr % sizeof(cmp_value) != 0)
         stp_fatal(__func__, "sig_addr %p is not aligned to 8 bytes", (void *)sig_addr);
     (void)stp_symmetric(sig_addr, sizeof(*sig_addr), stp_rt.pe, NULL, __func__, "sig_addr");
