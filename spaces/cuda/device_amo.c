@@ -173,11 +173,8 @@ int stp_gpu_amo_acquire(int ordinal)
 
     for (int i = 0; i < stp_cuda.n_devices && rc == 0; i++) {
         struct cuda_device *device = &stp_cuda.devices[i];
-        bool used;
+        bool used = i == ordinal || stp_cuda_has_spaces(device);
 
-        pthread_mutex_lock(&stp_cuda.lock);
-        used = device->n_spaces > 0 || i == ordinal;
-        pthread_mutex_unlock(&stp_cuda.lock);
         if (used && device->atomics == NULL) rc = atomics_make(device);
     }
     n_sharers++;

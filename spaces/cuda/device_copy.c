@@ -209,33 +209,27 @@ static int copy_run_locked(struct stp_queue *queue, struct cuda_stream *stream, 
     return 0;
 }
 
-static int copy_start(struct stp_queue *queue, struct job *job)
-{
-    struct cuda_device *device = copy_device(job);
-    struct cuda_stream *stream;
-    int rc;
-
-    if (device == NULL) {
-        stp_error("gpu: neither dest %p nor source %p is device memory", (void *)job->dest,
-                  (const void *)job->source);
-        return -EINVAL;
-    }
-    stream = stp_cuda_queue_lock(queue, device);
-    if (stream == NULL) return -EIO;
-    rc = copy_run_locked(queue, stream, job);
-    stp_cuda_queue_unlock(queue);
-    return rc;
-}
-
 int stp_cuda_copy_rows(struct stp_queue *queue, void *dest, const void *source,
                        const struct stp_strided_copy *rows, enum stp_copy_completion end)
 {
     struct job job = {.dest = dest, .source = source, .rows = *rows, .end = end};
+    struct cuda_device *device;
+    struct cuda_stream *stream;
+    int rc;
 
     if (rows->n == 0 || rows->width == 0) return 0;
     job.dest_location = stp_cuda_location(dest);
     job.source_location = stp_cuda_location(source);
-    return copy_start(queue, &job);
+    device = copy_device(&job);
+    if (device == NULL) {
+        stp_error("gpu: neither dest %p nor source %p is device memory", dest, source);
+        return -EINVAL;
+    }
+    stream = stp_cuda_queue_lock(queue, device);
+    if (stream == NULL) return -EIO;
+    rc = copy_run_locked(queue, stream, &job);
+    stp_cuda_queue_unlock(queue);
+    return rc;
 }
 
 int stp_cuda_copy(struct stp_queue *queue, void *dest, const void *source, size_t nbytes,

@@ -109,13 +109,17 @@ static CUresult reduce_fill(struct cuda_reducer *reducer, const char **call)
     return reduce_launch_first(reducer, call);
 }
 
-static void reduce_make(struct cuda_device *device, struct cuda_reducer *reducer)
+static void reduce_make_locked(struct cuda_device *device)
 {
+    struct cuda_reducer *reducer = calloc(1, sizeof(*reducer));
     char text[CUDA_TEXT];
     const char *call;
     CUresult result;
 
-    if (stp_cuda_enter(device) != 0) return;
+    if (reducer == NULL || stp_cuda_retain_and_enter(device) != 0) {
+        free(reducer);
+        return;
+    }
     result = reduce_fill(reducer, &call);
     if (result != CUDA_SUCCESS && reducer->module != NULL) {
         stp_cuda_log_failure(stp_cuda.api.module_unload(reducer->module), "cuModuleUnload");
@@ -126,17 +130,6 @@ static void reduce_make(struct cuda_device *device, struct cuda_reducer *reducer
         stp_info("gpu %d does not accept the library's kernel for reductions, so the host "
                  "performs reductions: %s: %s",
                  device->ordinal, call, stp_cuda_text(result, text, sizeof(text)));
-}
-
-static void reduce_make_locked(struct cuda_device *device)
-{
-    struct cuda_reducer *reducer = calloc(1, sizeof(*reducer));
-
-    if (reducer == NULL || stp_cuda_context_ref(device) != 0) {
-        free(reducer);
-        return;
-    }
-    reduce_make(device, reducer);
     device->reducer = reducer;
 }
 

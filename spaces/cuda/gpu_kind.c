@@ -87,18 +87,6 @@ static int gpu_admit_buffer(struct cuda_device *device, const struct stp_space_p
 }
 
 /*
- * Checks that the device has nbytes bytes of free memory. The caller has made its context current.
- */
-static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
-{
-    size_t free = 0, total = 0;
-    int rc = stp_cuda_check(device, stp_cuda.api.mem_get_info(&free, &total), "cuMemGetInfo");
-
-    if (rc != 0) return rc;
-    return nbytes > free ? gpu_too_large(device, nbytes, free, total) : 0;
-}
-
-/*
  * Checks that a part of nbytes bytes fits on the device. The amount of free memory is checked only
  * if a context exists, because creating a context takes too long. Without this check, gpu_create()
  * may fail because of too little memory. gpu_create() must handle this failure anyway, because
@@ -106,6 +94,7 @@ static int gpu_admit_free(struct cuda_device *device, size_t nbytes)
  */
 static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
 {
+    size_t free = 0, total = 0;
     unsigned flags;
     int active = 0, rc;
 
@@ -114,9 +103,9 @@ static int gpu_admit_size(struct cuda_device *device, size_t nbytes)
     if (!active) return 0;
     rc = stp_cuda_retain_and_enter(device);
     if (rc != 0) return rc;
-    rc = gpu_admit_free(device, nbytes);
+    rc = stp_cuda_check(device, stp_cuda.api.mem_get_info(&free, &total), "cuMemGetInfo");
     stp_cuda_leave_and_release(device);
-    return rc;
+    return rc == 0 && nbytes > free ? gpu_too_large(device, nbytes, free, total) : rc;
 }
 
 static int gpu_admit(const struct stp_space_params *params)
@@ -285,12 +274,10 @@ static void gpu_destroy(struct stp_space *space)
     device = part->device;
     stp_cuda_peer_detach(space);
     stp_cuda_range_remove(space->base);
-    if (part->allocated != 0 && stp_cuda_enter(device) == 0) {
-        stp_cuda_log_failure(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
-        stp_cuda_leave();
-    }
-    if (part->memops != 0 && stp_cuda_enter(device) == 0) {
-        stp_cuda_sync_memops_restore(space->base, part->memops);
+    if (stp_cuda_enter(device) == 0) {
+        if (part->allocated != 0)
+            stp_cuda_log_failure(stp_cuda.api.mem_free(part->allocated), "cuMemFree");
+        if (part->memops != 0) stp_cuda_sync_memops_restore(space->base, part->memops);
         stp_cuda_leave();
     }
     space->kind_data = NULL;

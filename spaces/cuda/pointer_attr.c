@@ -88,25 +88,21 @@ static bool ptr_is_brk(uintptr_t addr)
 }
 
 /*
- * Returns the start of the brk heap, which is field 47 of /proc/self/stat. Field 2 is the program's
- * name in parentheses, which may contain spaces. The function therefore counts the fields after the
- * last ')', which ends field 2.
+ * The start of the brk heap is field 47 of /proc/self/stat. Field 2 is the program's name in
+ * parentheses, which may contain spaces. The function therefore counts the fields after the last
+ * ')', which ends field 2.
  */
-static uintptr_t find_brk_start(void)
+void stp_cuda_find_brk_start(void)
 {
     char line[2048], *pos;
+    uintptr_t start;
 
     stp_file_read("/proc/self/stat", line, sizeof(line));
     pos = strrchr(line, ')');
     for (int field = 2; pos != NULL && field < 47; field++)
         pos = strchr(pos + 1, ' ');
-    if (pos == NULL || strtoull(pos, NULL, 10) == 0) return UINTPTR_MAX;
-    return (uintptr_t)strtoull(pos, NULL, 10);
-}
-
-void stp_cuda_find_brk_start(void)
-{
-    ptr_state.brk_start = find_brk_start();
+    start = pos != NULL ? (uintptr_t)strtoull(pos, NULL, 10) : 0;
+    ptr_state.brk_start = start != 0 ? start : UINTPTR_MAX;
     /* Pairs with the atomic exchange in query_attribute(). */
     __atomic_store_n(&ptr_state.error_logged, false, __ATOMIC_SEQ_CST);
 }

@@ -23,7 +23,8 @@ static struct {
 
 /* ---- streams ----------------------------------------------------------------------------- */
 
-static struct cuda_stream *stream_new(struct cuda_device *device)
+/* Creates a stream and adds it to the queue. Returns NULL after logging. */
+static struct cuda_stream *stream_add_locked(struct stp_queue *queue, struct cuda_device *device)
 {
     struct cuda_stream *stream = calloc(1, sizeof(*stream));
     CUresult result;
@@ -36,7 +37,11 @@ static struct cuda_stream *stream_new(struct cuda_device *device)
     if (stp_cuda_retain_and_enter(device) == 0) {
         result = stp_cuda.api.stream_create(&stream->handle, CU_STREAM_NON_BLOCKING);
         stp_cuda_leave();
-        if (stp_cuda_check(device, result, "cuStreamCreate") == 0) return stream;
+        if (stp_cuda_check(device, result, "cuStreamCreate") == 0) {
+            stream->next = queue->streams;
+            queue->streams = stream;
+            return stream;
+        }
         stp_cuda_context_unref(device);
     }
     free(stream);
@@ -82,16 +87,6 @@ static void queue_stream_end(struct cuda_stream *stream)
     }
     stp_cuda_context_unref(stream->device);
     free(stream);
-}
-
-static struct cuda_stream *stream_add_locked(struct stp_queue *queue, struct cuda_device *device)
-{
-    struct cuda_stream *stream = stream_new(device);
-
-    if (stream == NULL) return NULL;
-    stream->next = queue->streams;
-    queue->streams = stream;
-    return stream;
 }
 
 /*
@@ -177,26 +172,27 @@ void stp_cuda_streams_drain(struct cuda_device *device, bool destroy)
  * Creates the queue's stream and arena on this device if they do not exist. Ignores failures,
  * because the first copy tries again.
  */
-static void queue_stream_prepare_locked(struct stp_queue *queue, struct cuda_device *device)
+static void queue_stream_prepare(struct stp_queue *queue, struct cuda_device *device)
 {
-    struct cuda_stream *stream = queue->streams;
+    struct cuda_stream *stream;
 
+    pthread_mutex_lock(&queue->lock);
+    stream = queue->streams;
     while (stream != NULL && stream->device != device)
         stream = stream->next;
     if (stream == NULL) stream = stream_add_locked(queue, device);
-    if (stream == NULL || stream->arena != NULL || stp_cuda_enter(device) != 0) return;
-    (void)stream_make_arena(stream);
-    stp_cuda_leave();
+    if (stream != NULL && stream->arena == NULL && stp_cuda_enter(device) == 0) {
+        (void)stream_make_arena(stream);
+        stp_cuda_leave();
+    }
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void stp_cuda_streams_prepare(struct cuda_device *device)
 {
     pthread_mutex_lock(&queues.lock);
-    for (struct stp_queue *queue = queues.first; queue != NULL; queue = queue->next) {
-        pthread_mutex_lock(&queue->lock);
-        queue_stream_prepare_locked(queue, device);
-        pthread_mutex_unlock(&queue->lock);
-    }
+    for (struct stp_queue *queue = queues.first; queue != NULL; queue = queue->next)
+        queue_stream_prepare(queue, device);
     pthread_mutex_unlock(&queues.lock);
 }
 
@@ -212,21 +208,6 @@ bool stp_cuda_has_spaces(const struct cuda_device *device)
     return has_spaces;
 }
 
-/*
- * Creates the streams of a new queue on all devices that have spaces. The caller has already added
- * the queue to the list of queues. If another thread creates the first space on a device now, that
- * thread therefore also finds the queue.
- */
-static void queue_prepare(struct stp_queue *queue)
-{
-    for (int i = 0; i < stp_cuda.n_devices; i++) {
-        if (!stp_cuda_has_spaces(&stp_cuda.devices[i])) continue;
-        pthread_mutex_lock(&queue->lock);
-        queue_stream_prepare_locked(queue, &stp_cuda.devices[i]);
-        pthread_mutex_unlock(&queue->lock);
-    }
-}
-
 int stp_cuda_queue_create(struct stp_queue **queue)
 {
     struct stp_queue *new_queue = calloc(1, sizeof(*new_queue));
@@ -240,7 +221,13 @@ int stp_cuda_queue_create(struct stp_queue **queue)
     new_queue->next = queues.first;
     queues.first = new_queue;
     pthread_mutex_unlock(&queues.lock);
-    queue_prepare(new_queue);
+    /*
+     * The queue is already in the list of queues. If another thread creates the first space on a
+     * device now, that thread therefore also finds the queue.
+     */
+    for (int i = 0; i < stp_cuda.n_devices; i++)
+        if (stp_cuda_has_spaces(&stp_cuda.devices[i]))
+            queue_stream_prepare(new_queue, &stp_cuda.devices[i]);
     *queue = new_queue;
     return 0;
 }
