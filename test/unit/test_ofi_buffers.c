@@ -54,7 +54,7 @@ static void come_up(void)
 
     stp_ofi.core = &core;
     stp_ofi.info = &info;
-    stp_ofi.domain = &domain;
+    stp_ofi.main.domain = &domain;
     stp_ofi.hmem = true;
     stp_ofi.max_msg = FRAGMENT;
     n_closed = 0;

@@ -104,7 +104,7 @@ static int descriptor_of(void *base, size_t nbytes, size_t *offset)
 static int fi_mr_regattr(struct fid_domain *domain, const struct fi_mr_attr *attr, uint64_t flags,
                          struct fid_mr **mr)
 {
-    ck_assert_ptr_eq(domain, stp_ofi.domain);
+    ck_assert_ptr_eq(domain, stp_ofi.main.domain);
     ck_assert_uint_eq(attr->iov_count, 1);
     ck_assert_int_eq(attr->iface, FI_HMEM_CUDA);
     ck_assert_int_eq(attr->device.cuda, 3);

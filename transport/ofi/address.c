@@ -28,14 +28,14 @@ static bool inserts_at_first_use(void)
     return stp_ofi_is(stp_ofi.info, STP_OFI_LATE);
 }
 
-int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av)
+int stp_ofi_av_open(struct stp_ofi_endpoint *endpoint)
 {
     size_t n = (size_t)stp_ofi.core->n_pes;
     /* Pass a small count, because the provider allocates memory for count entries immediately. */
     struct fi_av_attr attr = {.type = FI_AV_TABLE,
                               .count = inserts_at_first_use() && n > 64 ? 64 : n};
 
-    return fi_av_open(domain, &attr, av, NULL);
+    return fi_av_open(endpoint->domain, &attr, &endpoint->av, NULL);
 }
 
 int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len)
@@ -56,30 +56,17 @@ int stp_ofi_make_published_address(unsigned char *addr, size_t *addr_len)
     return 0;
 }
 
-static fi_addr_t insert_locked(struct stp_ofi_endpoint *endpoint, int pe)
-{
-    struct fid_av *av = endpoint->av != NULL ? endpoint->av : stp_ofi.av;
-    fi_addr_t fi_addr = ~endpoint->addrs[pe];
-
-    if (fi_addr != FI_ADDR_NOTAVAIL) return fi_addr;
-    if (fi_av_insert(av, stp_ofi.world + (size_t)pe * stp_ofi.addr_len, 1, &fi_addr, 0, NULL) != 1)
-        return FI_ADDR_NOTAVAIL;
-    /* Pairs with the acquire load in stp_ofi_addr(), whose caller then uses the inserted entry. */
-    __atomic_store_n(&endpoint->addrs[pe], ~fi_addr, __ATOMIC_RELEASE);
-    return fi_addr;
-}
-
-/*
- * Returns the entry of PE pe in the address vector. Inserts the address if necessary. An endpoint
- * without an address vector of its own uses that of the main endpoint.
- */
+/* Returns the entry of PE pe in the address vector. Inserts the address if necessary. */
 static fi_addr_t addr_find(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    struct stp_ofi_endpoint *holder = endpoint->av != NULL ? endpoint : &stp_ofi.main;
+    const unsigned char *addr = stp_ofi.world + (size_t)pe * stp_ofi.addr_len;
     fi_addr_t fi_addr;
 
     pthread_mutex_lock(&stp_ofi.av_lock);
-    fi_addr = insert_locked(holder, pe);
+    fi_addr = ~endpoint->addrs[pe];
+    if (fi_addr == FI_ADDR_NOTAVAIL && fi_av_insert(endpoint->av, addr, 1, &fi_addr, 0, NULL) != 1)
+        fi_addr = FI_ADDR_NOTAVAIL;
+    /* Pairs with the acquire load in stp_ofi_addr(), whose caller then uses the inserted entry. */
     __atomic_store_n(&endpoint->addrs[pe], ~fi_addr, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&stp_ofi.av_lock);
     return fi_addr;

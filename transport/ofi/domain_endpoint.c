@@ -41,12 +41,33 @@
 
 /* ---- an endpoint --------------------------------------------------------------- */
 
-static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain, bool wait_fd)
+int stp_ofi_domain_open(struct stp_ofi_endpoint *endpoint, const char **reason)
+{
+    struct fi_info *info = stp_ofi.info;
+    int rc;
+
+    *reason = "cannot open the fabric";
+    if ((rc = fi_fabric(info->fabric_attr, &endpoint->fabric, NULL)) != 0) return rc;
+    *reason = "cannot open the domain";
+    if ((rc = fi_domain(endpoint->fabric, info, &endpoint->domain, NULL)) != 0) return rc;
+    *reason = "cannot open an address vector";
+    return stp_ofi_av_open(endpoint);
+}
+
+void stp_ofi_domain_close(struct stp_ofi_endpoint *endpoint)
+{
+    stp_ofi_endpoint_free_addrs(endpoint);
+    CLOSE(endpoint, av);
+    CLOSE(endpoint, domain);
+    CLOSE(endpoint, fabric);
+}
+
+static int queue_open(struct stp_ofi_endpoint *endpoint, bool wait_fd)
 {
     struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA,
                               .wait_obj = wait_fd ? FI_WAIT_FD : FI_WAIT_NONE,
                               .size = QUEUE_SIZE};
-    int rc = fi_cq_open(domain, &attr, &endpoint->cq, NULL);
+    int rc = fi_cq_open(endpoint->domain, &attr, &endpoint->cq, NULL);
 
     if (rc != 0) endpoint->cq = NULL;
     if (rc != 0 || !wait_fd) return rc;
@@ -62,33 +83,31 @@ static int queue_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *doma
  * Opens the completion queue and the endpoint. Returns 0 on success. If a step fails, returns its
  * error, and *reason describes the failed step.
  */
-static int endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
-                         struct fid_av *av, bool wait_fd, const char **reason)
+static int endpoint_open(struct stp_ofi_endpoint *endpoint, bool wait_fd, const char **reason)
 {
     int rc = -FI_ENOSYS;
 
     *reason = "cannot open a completion queue";
-    if (wait_fd) rc = queue_open(endpoint, domain, true);
-    if (rc != 0 && (rc = queue_open(endpoint, domain, false)) != 0) return rc;
+    if (wait_fd) rc = queue_open(endpoint, true);
+    if (rc != 0 && (rc = queue_open(endpoint, false)) != 0) return rc;
     *reason = "cannot open an endpoint";
-    if ((rc = fi_endpoint(domain, stp_ofi.info, &endpoint->ep, NULL)) != 0) return rc;
+    if ((rc = fi_endpoint(endpoint->domain, stp_ofi.info, &endpoint->ep, NULL)) != 0) return rc;
     *reason = "calls CUDA in operations (FI_OPT_CUDA_API_PERMITTED=false fails)";
     if ((rc = stp_ofi_forbid_cuda(endpoint->ep)) != 0) return rc;
     *reason = "cannot bind and enable the endpoint";
-    if ((rc = fi_ep_bind(endpoint->ep, &av->fid, 0)) != 0) return rc;
+    if ((rc = fi_ep_bind(endpoint->ep, &endpoint->av->fid, 0)) != 0) return rc;
     rc = fi_ep_bind(endpoint->ep, &endpoint->cq->fid, FI_TRANSMIT | FI_RECV);
     return rc != 0 ? rc : fi_enable(endpoint->ep);
 }
 
-int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
-                          struct fid_av *av, bool wait_fd, const char **reason)
+int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, bool wait_fd, const char **reason)
 {
     struct stp_sigxfsz growth;
     int rc, tries = 0;
 
     /* Block SIGXFSZ, which the shm provider could raise when it writes its files. */
     stp_sigxfsz_block(&growth);
-    while ((rc = endpoint_open(endpoint, domain, av, wait_fd, reason)) != 0) {
+    while ((rc = endpoint_open(endpoint, wait_fd, reason)) != 0) {
         CLOSE(endpoint, ep);
         CLOSE(endpoint, cq);
         if (rc != -FI_EBUSY || tries++ == BUSY_TRIES) break;
@@ -119,7 +138,6 @@ void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint)
     stp_ofi_pools_fini(endpoint);
     CLOSE(endpoint, cq);
     pthread_mutex_destroy(&endpoint->drain);
-    stp_ofi_endpoint_free_addrs(endpoint);
 }
 
 /* ---- the main endpoint and its fabric objects ------------------------------ */
@@ -215,22 +233,15 @@ static void settle(const struct stp_core *core)
  */
 static int open_all(const char **reason)
 {
-    struct fi_info *info = stp_ofi.info;
-    int rc;
+    bool has_thread = stp_ofi.core->env->ofi_progress_thread;
+    int rc = stp_ofi_domain_open(&stp_ofi.main, reason);
 
-    *reason = "cannot open the fabric";
-    if ((rc = fi_fabric(info->fabric_attr, &stp_ofi.fabric, NULL)) != 0) return rc;
-    *reason = "cannot open the domain";
-    if ((rc = fi_domain(stp_ofi.fabric, info, &stp_ofi.domain, NULL)) != 0) return rc;
-    *reason = stp_ofi.by_message ? NULL : stp_ofi_atomics_missing(stp_ofi.domain);
+    if (rc != 0) return rc;
+    *reason = stp_ofi.by_message ? NULL : stp_ofi_atomics_missing(stp_ofi.main.domain);
     if (*reason != NULL) return -FI_ENOSYS;
-    *reason = "cannot open an address vector";
-    if ((rc = stp_ofi_av_open(stp_ofi.domain, &stp_ofi.av)) != 0) return rc;
-    stp_ofi.by_sockets = stp_ofi.core->env->ofi_progress_thread &&
-                         stp_ofi_socket_sleep_usable(info, stp_ofi.core->n_pes);
-    return stp_ofi_endpoint_open(&stp_ofi.main, stp_ofi.domain, stp_ofi.av,
-                                 stp_ofi.core->env->ofi_progress_thread && !stp_ofi.by_sockets,
-                                 reason);
+    stp_ofi.by_sockets =
+        has_thread && stp_ofi_socket_sleep_usable(stp_ofi.info, stp_ofi.core->n_pes);
+    return stp_ofi_endpoint_open(&stp_ofi.main, has_thread && !stp_ofi.by_sockets, reason);
 }
 
 /*
@@ -318,9 +329,7 @@ void stp_ofi_close_endpoint_domain_fabric(void)
     stp_ofi_failure_close();
     stp_ofi_endpoint_close(&stp_ofi.main);
     stp_ofi_inbox_close();
-    CLOSE(&stp_ofi, av);
-    CLOSE(&stp_ofi, domain);
-    CLOSE(&stp_ofi, fabric);
+    stp_ofi_domain_close(&stp_ofi.main);
     fi_freeinfo(stp_ofi.info);
     stp_ofi.info = NULL;
 }

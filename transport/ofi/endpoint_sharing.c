@@ -56,33 +56,26 @@ static unsigned endpoints_max_locked(void)
     return n < STP_OFI_ENDPOINTS ? (unsigned)n : STP_OFI_ENDPOINTS;
 }
 
-static int open_own_domain(struct stp_ofi_endpoint *endpoint, const char **reason)
+static int endpoint_open(struct stp_ofi_endpoint *endpoint, const char **reason)
 {
-    struct fi_info *info = stp_ofi.info;
     int rc;
 
-    *reason = "cannot open another fabric, domain and address vector";
-    if ((rc = fi_fabric(info->fabric_attr, &endpoint->fabric, NULL)) != 0) return rc;
-    if ((rc = fi_domain(endpoint->fabric, info, &endpoint->domain, NULL)) != 0) return rc;
-    if ((rc = stp_ofi_av_open(endpoint->domain, &endpoint->av)) != 0) return rc;
-    if ((rc = stp_ofi_endpoint_open(endpoint, endpoint->domain, endpoint->av, false, reason)) != 0)
-        return rc;
-    return stp_ofi_endpoint_connect(endpoint);
-}
-
-static int open_on_main(struct stp_ofi_endpoint *endpoint, const char **reason)
-{
-    int rc = stp_ofi_endpoint_open(endpoint, stp_ofi.domain, stp_ofi.av, false, reason);
-
+    if (!needs_own_domain()) {
+        endpoint->domain = stp_ofi.main.domain;
+        endpoint->av = stp_ofi.main.av;
+        endpoint->addrs = stp_ofi.main.addrs;
+        return stp_ofi_endpoint_open(endpoint, false, reason);
+    }
+    rc = stp_ofi_domain_open(endpoint, reason);
+    if (rc != 0) *reason = "cannot open another fabric, domain and address vector";
+    if (rc == 0) rc = stp_ofi_endpoint_open(endpoint, false, reason);
     return rc != 0 ? rc : stp_ofi_endpoint_connect(endpoint);
 }
 
 static void endpoint_delete(struct stp_ofi_endpoint *endpoint)
 {
     stp_ofi_endpoint_close(endpoint);
-    if (endpoint->av != NULL) fi_close(&endpoint->av->fid);
-    if (endpoint->domain != NULL) fi_close(&endpoint->domain->fid);
-    if (endpoint->fabric != NULL) fi_close(&endpoint->fabric->fid);
+    if (endpoint->domain != stp_ofi.main.domain) stp_ofi_domain_close(endpoint);
     free(endpoint);
 }
 
@@ -114,7 +107,7 @@ static int endpoint_make(struct stp_ofi_endpoint **new_endpoint, const char **re
     endpoint = aligned_alloc(STP_CACHE_LINE, sizeof(*endpoint));
     if (endpoint == NULL) return -ENOMEM;
     memset(endpoint, 0, sizeof(*endpoint));
-    rc = needs_own_domain() ? open_own_domain(endpoint, reason) : open_on_main(endpoint, reason);
+    rc = endpoint_open(endpoint, reason);
     if (rc != 0)
         endpoint_delete(endpoint);
     else

@@ -142,7 +142,7 @@ static int mr_open_local(const void *base, size_t nbytes, uint64_t access, struc
     int rc = -FI_ENOKEY;
 
     for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++)
-        rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, local_key(), 0, mr, NULL);
+        rc = fi_mr_reg(stp_ofi.main.domain, base, nbytes, access, 0, local_key(), 0, mr, NULL);
     if (rc == 0) rc = stp_ofi_mr_enable(*mr);
     if (rc != 0) *mr = NULL;
     return rc;

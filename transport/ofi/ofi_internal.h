@@ -155,9 +155,6 @@ struct stp_ofi {
 
     const struct stp_core *core STP_ALIGNED_LINE;
     struct fi_info *info;
-    struct fid_fabric *fabric;
-    struct fid_domain *domain;
-    struct fid_av *av;
     /* Addresses of all PEs, addr_len bytes each. The library owns this memory. */
     const unsigned char *world;
     size_t addr_len;
@@ -358,16 +355,19 @@ int stp_ofi_connect(const void *addrs);
 int stp_ofi_forbid_cuda(struct fid_ep *ep);
 
 /*
- * Opens a completion queue and an endpoint on a domain. Returns 0 on success. On failure returns
- * -errno, and *reason describes the failed step.
+ * Opens a fabric, a domain and an address vector for the endpoint. Returns 0 on success. On failure
+ * returns -errno, and *reason describes the failed step.
  */
-int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, struct fid_domain *domain,
-                          struct fid_av *av, bool wait_fd, const char **reason);
+int stp_ofi_domain_open(struct stp_ofi_endpoint *endpoint, const char **reason);
+void stp_ofi_domain_close(struct stp_ofi_endpoint *endpoint);
+
+/* Opens a completion queue and an endpoint on the domain of the endpoint, with the same results. */
+int stp_ofi_endpoint_open(struct stp_ofi_endpoint *endpoint, bool wait_fd, const char **reason);
 void stp_ofi_endpoint_close(struct stp_ofi_endpoint *endpoint);
 
 /* Addresses (address.c). */
 
-int stp_ofi_av_open(struct fid_domain *domain, struct fid_av **av);
+int stp_ofi_av_open(struct stp_ofi_endpoint *endpoint);
 
 /*
  * Creates the endpoint's table of addresses. Inserts all addresses, unless they are inserted at

@@ -146,7 +146,8 @@ static void link_start_process(struct link *link)
 
     link_wait(link, RETRY_NS);
     link->state = LINK_USELESS;
-    if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, link->pe), addr, &len) != 0) return;
+    if (fi_av_lookup(stp_ofi.main.av, stp_ofi_addr(&stp_ofi.main, link->pe), addr, &len) != 0)
+        return;
     /* An shm address begins with the process number, after an optional prefix like "fi_shm://". */
     prefix_end = strstr(addr, "://");
     if (sscanf(prefix_end != NULL ? prefix_end + 3 : addr, "%d:", &pid) != 1 || pid <= 0) return;
@@ -282,7 +283,8 @@ static bool accepts_connection(int pe)
     socklen_t size = sizeof(int);
     int rc = 0;
 
-    if (fi_av_lookup(stp_ofi.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0) return false;
+    if (fi_av_lookup(stp_ofi.main.av, stp_ofi_addr(&stp_ofi.main, pe), &addr, &len) != 0)
+        return false;
     poll_fd.fd = socket(addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (poll_fd.fd < 0) return true; /* an error of this PE, not of the peer */
     if (connect(poll_fd.fd, (struct sockaddr *)&addr, (socklen_t)len) != 0 && errno != EINPROGRESS)

@@ -188,7 +188,7 @@ static void sleep_on_queue(void)
     if (limit < 0) limit = STP_OFI_FAILURE_SLEEP_MS;
     if (stp_ofi.by_sockets)
         stp_ofi_socket_sleep(limit, &fds[2]);
-    else if (fi_trywait(stp_ofi.fabric, &queue, 1) == 0)
+    else if (fi_trywait(stp_ofi.main.fabric, &queue, 1) == 0)
         poll(fds, STP_COUNT(fds), limit);
     __atomic_store_n(&progress.asleep, false, __ATOMIC_RELAXED);
     if (stp_ofi.by_sockets || fds[1].revents != 0) eventfd_read(progress.wake_fd, &count);

@@ -33,7 +33,7 @@ int stp_ofi_mr_open(void *base, size_t nbytes, uint64_t key, struct fid_mr **mr)
 
     /* Also allow local access, because local buffers may be in this memory. */
     if (stp_ofi.mr_local) access |= FI_READ | FI_WRITE;
-    rc = fi_mr_reg(stp_ofi.domain, base, nbytes, access, 0, key, 0, mr, NULL);
+    rc = fi_mr_reg(stp_ofi.main.domain, base, nbytes, access, 0, key, 0, mr, NULL);
     return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
 }
 
@@ -85,7 +85,7 @@ static int mr_open_dmabuf(void *base, size_t nbytes, uint64_t key, int device, s
         struct fi_mr_attr attr = device_attr(key, device);
 
         attr.dmabuf = &dmabuf;
-        rc = fi_mr_regattr(stp_ofi.domain, &attr, FI_MR_DMABUF, mr);
+        rc = fi_mr_regattr(stp_ofi.main.domain, &attr, FI_MR_DMABUF, mr);
         close(fd); /* The registration holds its own reference to the memory. */
     }
 #else
@@ -104,7 +104,7 @@ int stp_ofi_mr_open_device(void *base, size_t nbytes, uint64_t key, int device, 
     rc = mr_open_dmabuf(base, nbytes, key, device, mr);
     if (rc != 0) {
         attr.mr_iov = &iov;
-        rc = fi_mr_regattr(stp_ofi.domain, &attr, 0, mr);
+        rc = fi_mr_regattr(stp_ofi.main.domain, &attr, 0, mr);
     }
     return rc == 0 ? stp_ofi_mr_enable(*mr) : rc;
 }

@@ -273,7 +273,11 @@ struct stp_ofi_endpoint {
     /* Whether a thread is reading cq now. This can take some milliseconds. */
     bool draining;
 
-    struct fid_fabric *fabric STP_ALIGNED_LINE; /* own fabric, or NULL if stp_ofi.fabric is used */
+    /*
+     * An endpoint without a domain of its own uses the domain, the address vector and the addresses
+     * of the main endpoint.
+     */
+    struct fid_fabric *fabric STP_ALIGNED_LINE;
     struct fid_domain *domain;
     struct fid_av *av;
     /* Number of contexts that use this endpoint, guarded by stp_ofi.endpoints_lock. */
@@ -295,7 +299,7 @@ fi_addr_t stp_ofi_addr_slow(struct stp_ofi_endpoint *endpoint, int pe);
  */
 static inline fi_addr_t stp_ofi_addr(struct stp_ofi_endpoint *endpoint, int pe)
 {
-    /* Pairs with the release stores in insert_locked() and addr_find(). */
+    /* Pairs with the release store in addr_find(). */
     fi_addr_t fi_addr = ~__atomic_load_n(&endpoint->addrs[pe], __ATOMIC_ACQUIRE);
 
     return STP_LIKELY(fi_addr != FI_ADDR_NOTAVAIL) ? fi_addr : stp_ofi_addr_slow(endpoint, pe);
