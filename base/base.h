@@ -313,6 +313,9 @@ bool stp_env_is_set(const struct stp_env_row *row);
  */
 const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT]);
 
+/* Writes the reason of an error to a buffer of `size` bytes. Returns rc. */
+int stp_reason(int rc, char *reason, size_t size, const char *fmt, ...) STP_PRINTF(4, 5);
+
 /*
  * Writes the exact number nbytes, with a unit, to the buffer text, for example "1536 MiB". Returns
  * text.

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formats sizes and PE lists, searches word lists, reads small files, and computes hashes. */
+/*
+ * Formats reasons, sizes and PE lists, searches word lists, reads small files, and computes hashes.
+ */
 #include "base/base.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,16 @@ const char *stp_size_text(size_t nbytes, char text[STP_SIZE_TEXT])
     else
         snprintf(text, STP_SIZE_TEXT, unit == 0 ? "%.0f %s" : "%.4g %s", value, units[unit]);
     return text;
+}
+
+int stp_reason(int rc, char *reason, size_t size, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(reason, size, fmt, args);
+    va_end(args);
+    return rc;
 }
 
 const char *stp_size_exact(size_t nbytes, char text[STP_SIZE_TEXT])

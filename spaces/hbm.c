@@ -48,14 +48,11 @@ static int hbm_probe(const struct stp_space_params *params, char *message, size_
     const struct stp_hbm *found = hbm_read_once();
 
     (void)params;
-    if (found == NULL) {
-        snprintf(message, len, "this process is out of memory for a list of NUMA nodes");
-        return -ENOMEM;
-    }
-    if (found->unusable_reason[0] != '\0') {
-        snprintf(message, len, "%s", found->unusable_reason);
-        return -ENODEV;
-    }
+    if (found == NULL)
+        return stp_reason(-ENOMEM, message, len,
+                          "this process is out of memory for a list of NUMA nodes");
+    if (found->unusable_reason[0] != '\0')
+        return stp_reason(-ENODEV, message, len, "%s", found->unusable_reason);
     snprintf(message, len, "high-bandwidth memory");
     return 0;
 }

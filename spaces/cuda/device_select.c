@@ -67,16 +67,14 @@ int stp_cuda_nearest(void)
 static int choose_number(int ordinal, const char *prefix, struct cuda_device **device, char *text,
                          size_t len)
 {
-    if (ordinal < 0 || ordinal >= stp_cuda.n_devices) {
-        snprintf(text, len, "%s %d, but the valid numbers of GPUs on this PE are 0..%d", prefix,
-                 ordinal, stp_cuda.n_devices - 1);
-        return -EINVAL;
-    }
+    if (ordinal < 0 || ordinal >= stp_cuda.n_devices)
+        return stp_reason(-EINVAL, text, len,
+                          "%s %d, but the valid numbers of GPUs on this PE are 0..%d", prefix,
+                          ordinal, stp_cuda.n_devices - 1);
     *device = &stp_cuda.devices[ordinal];
     if ((*device)->unusable_reason[0] == '\0') return 0;
-    snprintf(text, len, "%s %d, which cannot be used: %s", prefix, ordinal,
-             (*device)->unusable_reason);
-    return -EINVAL;
+    return stp_reason(-EINVAL, text, len, "%s %d, which cannot be used: %s", prefix, ordinal,
+                      (*device)->unusable_reason);
 }
 
 /* Chooses the device that holds params->buffer, which is memory of the program. */
@@ -86,21 +84,17 @@ static int choose_by_buffer(const struct stp_space_params *params, struct cuda_d
     struct cuda_location location = stp_cuda_location(params->buffer);
 
     *device = location.device;
-    if (location.peer) {
-        snprintf(text, len, "buffer %p is memory of another PE", params->buffer);
-        return -EINVAL;
-    }
-    if (*device == NULL) {
-        snprintf(text, len,
-                 "buffer %p is not device memory: allocate it with cudaMalloc or cuMemAlloc",
-                 params->buffer);
-        return -EINVAL;
-    }
-    if (params->device >= 0 && params->device != (*device)->ordinal) {
-        snprintf(text, len, "attr->device is %d, but buffer %p is memory of device %d",
-                 params->device, params->buffer, (*device)->ordinal);
-        return -EINVAL;
-    }
+    if (location.peer)
+        return stp_reason(-EINVAL, text, len, "buffer %p is memory of another PE", params->buffer);
+    if (*device == NULL)
+        return stp_reason(
+            -EINVAL, text, len,
+            "buffer %p is not device memory: allocate it with cudaMalloc or cuMemAlloc",
+            params->buffer);
+    if (params->device >= 0 && params->device != (*device)->ordinal)
+        return stp_reason(-EINVAL, text, len,
+                          "attr->device is %d, but buffer %p is memory of device %d",
+                          params->device, params->buffer, (*device)->ordinal);
     return 0;
 }
 
@@ -121,12 +115,10 @@ int stp_cuda_choose(const struct stp_space_params *params, struct cuda_device **
 {
     int rc = 0;
 
-    if (!stp_cuda.usable) {
-        snprintf(text, len, "%s",
-                 stp_cuda.reason[0] != '\0' ? stp_cuda.reason
-                                            : "this PE has not searched for GPUs yet");
-        return -ENODEV;
-    }
+    if (!stp_cuda.usable)
+        return stp_reason(-ENODEV, text, len, "%s",
+                          stp_cuda.reason[0] != '\0' ? stp_cuda.reason
+                                                     : "this PE has not searched for GPUs yet");
     *device = &stp_cuda.devices[stp_cuda.nearest];
     if (params->buffer != NULL) {
         rc = choose_by_buffer(params, device, text, len);

@@ -43,8 +43,7 @@ static int mapped_choose(const struct stp_space_params *params, struct cuda_devi
     int rc = stp_cuda_choose(params, device, reason, len);
 
     if (rc != 0 || stp_cuda.api.mem_host_get_device_pointer != NULL) return rc;
-    snprintf(reason, len, "the CUDA driver has no cuMemHostGetDevicePointer");
-    return -EOPNOTSUPP;
+    return stp_reason(-EOPNOTSUPP, reason, len, "the CUDA driver has no cuMemHostGetDevicePointer");
 }
 
 bool stp_pinned_is_possible(char *reason, size_t len)
@@ -63,10 +62,8 @@ static int mapped_new(struct stp_space *space, const struct stp_space_params *pa
 
     if (rc != 0) return rc;
     space->pinned = calloc(1, sizeof(*space->pinned));
-    if (space->pinned == NULL) {
-        snprintf(reason, len, "this process is out of memory");
-        return -ENOMEM;
-    }
+    if (space->pinned == NULL)
+        return stp_reason(-ENOMEM, reason, len, "this process is out of memory");
     rc = stp_cuda_context_ref(device);
     if (rc == 0) {
         space->pinned->device = device;
@@ -104,10 +101,7 @@ static int mapped_register(struct stp_pinned *mapped, const struct mapped_piece 
     char text[CUDA_TEXT];
     CUresult result;
 
-    if (entry == NULL) {
-        snprintf(reason, len, "this process is out of memory");
-        return -ENOMEM;
-    }
+    if (entry == NULL) return stp_reason(-ENOMEM, reason, len, "this process is out of memory");
     result = stp_cuda.api.mem_host_register(
         piece->host, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (result != CUDA_SUCCESS) {
@@ -130,13 +124,12 @@ int stp_pinned_register(struct stp_space *space, int local, size_t start, size_t
     struct mapped_piece piece = {.host = part + start, .local = local, .offset = start};
     int rc = part != NULL ? stp_cuda_enter(mapped->device) : -EIO;
 
-    if (rc != 0) {
-        snprintf(reason, len,
-                 part != NULL ? "gpu %d cannot be used (an earlier message gives the reason)"
+    if (rc != 0)
+        return stp_reason(rc, reason, len,
+                          part != NULL
+                              ? "gpu %d cannot be used (an earlier message gives the reason)"
                               : "this PE has not mapped the memory that gpu %d would use",
-                 mapped->device->ordinal);
-        return rc;
-    }
+                          mapped->device->ordinal);
     if (end > start) rc = mapped_register(mapped, &piece, end - start, reason, len);
     stp_cuda_leave();
     return rc;

@@ -92,30 +92,26 @@ int stp_stream_find(void *handle, int device, struct stp_stream *stream, char *r
     CUresult result;
 
     *stream = (struct stp_stream){handle, -1};
-    if (!stp_cuda.usable) {
-        snprintf(reason, STP_STREAM_WHY, "this PE has no GPU: %s", stp_cuda.reason);
-        return -ENODEV;
-    }
-    if (!stream_functions()) {
-        snprintf(reason, STP_STREAM_WHY, STREAM_TOO_OLD);
-        return -ENODEV;
-    }
+    if (!stp_cuda.usable)
+        return stp_reason(-ENODEV, reason, STP_STREAM_WHY, "this PE has no GPU: %s",
+                          stp_cuda.reason);
+    if (!stream_functions()) return stp_reason(-ENODEV, reason, STP_STREAM_WHY, STREAM_TOO_OLD);
     if ((uintptr_t)handle <= STREAM_DEFAULTS) return stream_find_default(device, stream, reason);
     result = stp_cuda.api.stream_get_ctx(handle, &ctx);
     if (result != CUDA_SUCCESS) {
         char text[CUDA_TEXT];
 
-        snprintf(reason, STP_STREAM_WHY, "it is not a CUDA stream: cuStreamGetCtx: %s",
-                 stp_cuda_text(result, text, sizeof(text)));
-        return -EINVAL;
+        return stp_reason(-EINVAL, reason, STP_STREAM_WHY,
+                          "it is not a CUDA stream: cuStreamGetCtx: %s",
+                          stp_cuda_text(result, text, sizeof(text)));
     }
     for (int i = 0; i < stp_cuda.n_devices && stream->device < 0; i++)
         if (stream_is_of_device(i, ctx)) stream->device = i;
     if (stream->device >= 0) return 0;
-    snprintf(reason, STP_STREAM_WHY,
-             "its CUDA context is not the primary context of a device: create the stream in a "
-             "primary context, as the CUDA runtime does");
-    return -EINVAL;
+    return stp_reason(
+        -EINVAL, reason, STP_STREAM_WHY,
+        "its CUDA context is not the primary context of a device: create the stream in a "
+        "primary context, as the CUDA runtime does");
 }
 
 int stp_stream_context_push(const struct stp_stream *stream, char *reason)
@@ -125,11 +121,10 @@ int stp_stream_context_push(const struct stp_stream *stream, char *reason)
     CUresult result;
     int rc = stp_cuda_enter(device);
 
-    if (rc != 0) {
-        snprintf(reason, STP_STREAM_WHY,
-                 "gpu %d cannot be used (an earlier message gives the reason)", stream->device);
-        return rc;
-    }
+    if (rc != 0)
+        return stp_reason(rc, reason, STP_STREAM_WHY,
+                          "gpu %d cannot be used (an earlier message gives the reason)",
+                          stream->device);
     result = stp_cuda.api.stream_is_capturing(stream->handle, &status);
     if (result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
     stp_cuda_leave();

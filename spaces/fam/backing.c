@@ -64,11 +64,10 @@ static int backing_directory(struct fam_backing *backing, char *message, size_t 
     struct statvfs vfs;
     int fd = stp_fam_temporary(backing->path);
 
-    if (fd < 0) {
-        snprintf(message, len, "SHMEM_FAM_PATH: cannot create files in " SHOWN ": %s",
-                 backing->path, strerror(-fd));
-        return -ENODEV;
-    }
+    if (fd < 0)
+        return stp_reason(-ENODEV, message, len,
+                          "SHMEM_FAM_PATH: cannot create files in " SHOWN ": %s", backing->path,
+                          strerror(-fd));
     backing->type = FAM_DIRECTORY;
     backing->dax = backing_is_dax(fd);
     backing->nbytes =
@@ -114,17 +113,14 @@ int stp_fam_device_size(const char *sys, unsigned major, unsigned minor, size_t 
     size_t align = backing_number(sys, major, minor, "align");
     char text[STP_SIZE_TEXT];
 
-    if (!backing_is_of_dax(sys, major, minor) || found == SIZE_MAX) {
-        snprintf(reason, len, "a character device (%u:%u) that is not a DAX device", major, minor);
-        return -ENODEV;
-    }
-    if (align != SIZE_MAX && align > FAM_ALIGN) {
-        snprintf(reason, len,
-                 "a DAX device with pages of %s: at most 2 MiB is allowed (daxctl "
-                 "reconfigure-device --align)",
-                 stp_size_exact(align, text));
-        return -ENODEV;
-    }
+    if (!backing_is_of_dax(sys, major, minor) || found == SIZE_MAX)
+        return stp_reason(-ENODEV, reason, len,
+                          "a character device (%u:%u) that is not a DAX device", major, minor);
+    if (align != SIZE_MAX && align > FAM_ALIGN)
+        return stp_reason(-ENODEV, reason, len,
+                          "a DAX device with pages of %s: at most 2 MiB is allowed (daxctl "
+                          "reconfigure-device --align)",
+                          stp_size_exact(align, text));
     *nbytes = found;
     return 0;
 }
@@ -139,17 +135,14 @@ static int backing_sized(struct fam_backing *backing, const struct stat *st, cha
     backing->nbytes = (size_t)st->st_size;
     if (backing->type == FAM_DEVICE &&
         stp_fam_device_size(FAM_SYSFS, major(st->st_rdev), minor(st->st_rdev), &backing->nbytes,
-                            device_reason, sizeof(device_reason)) != 0) {
-        snprintf(message, len, "SHMEM_FAM_PATH " SHOWN " is %s", backing->path, device_reason);
-        return -ENODEV;
-    }
+                            device_reason, sizeof(device_reason)) != 0)
+        return stp_reason(-ENODEV, message, len, "SHMEM_FAM_PATH " SHOWN " is %s", backing->path,
+                          device_reason);
     fd = open(backing->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        snprintf(message, len,
-                 "SHMEM_FAM_PATH " SHOWN " cannot be opened for reading and writing: %s",
-                 backing->path, strerror(errno));
-        return -ENODEV;
-    }
+    if (fd < 0)
+        return stp_reason(-ENODEV, message, len,
+                          "SHMEM_FAM_PATH " SHOWN " cannot be opened for reading and writing: %s",
+                          backing->path, strerror(errno));
     close(fd);
     snprintf(message, len, "%s " SHOWN ", %s", backing->type == FAM_DEVICE ? "dax device" : "file",
              backing->path, stp_fam_about(backing->nbytes, text));
@@ -161,17 +154,13 @@ int stp_fam_probe_path(const char *path, struct fam_backing *backing, char *mess
     struct stat st;
 
     *backing = (struct fam_backing){.path = path};
-    if (path == NULL) {
-        snprintf(message, len, "SHMEM_FAM_PATH is not set");
-        return -ENODEV;
-    }
-    if (stat(path, &st) != 0) {
-        snprintf(message, len, "SHMEM_FAM_PATH " SHOWN ": %s", path, strerror(errno));
-        return -ENODEV;
-    }
+    if (path == NULL) return stp_reason(-ENODEV, message, len, "SHMEM_FAM_PATH is not set");
+    if (stat(path, &st) != 0)
+        return stp_reason(-ENODEV, message, len, "SHMEM_FAM_PATH " SHOWN ": %s", path,
+                          strerror(errno));
     if (S_ISDIR(st.st_mode)) return backing_directory(backing, message, len);
     if (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
         return backing_sized(backing, &st, message, len);
-    snprintf(message, len, "SHMEM_FAM_PATH " SHOWN " is not a directory, file or DAX device", path);
-    return -ENODEV;
+    return stp_reason(-ENODEV, message, len,
+                      "SHMEM_FAM_PATH " SHOWN " is not a directory, file or DAX device", path);
 }
