@@ -48,19 +48,15 @@ static char doctor_verbose[] = "doctor-verbose";
 /* Returns the section names of the command line, joined by commas for shmemx_info_print(). */
 static char *join(char **sections, int n)
 {
-    size_t nbytes = 1;
-    char *list;
+    char *list = NULL;
+    size_t len;
+    FILE *out = open_memstream(&list, &len);
 
-    for (int i = 0; i < n; i++)
-        nbytes += strlen(sections[i]) + 1;
-    list = calloc(1, nbytes);
-    if (list == NULL) {
+    for (int i = 0; i < n && out != NULL; i++)
+        fprintf(out, "%s%s", i > 0 ? "," : "", sections[i]);
+    if (out == NULL || fclose(out) != 0) {
         perror("oshinfo");
         exit(1);
-    }
-    for (int i = 0; i < n; i++) {
-        if (i > 0) strcat(list, ",");
-        strcat(list, sections[i]);
     }
     return list;
 }

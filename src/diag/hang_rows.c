@@ -169,18 +169,13 @@ bool stp_wait_row_is_stopped(const struct stp_wait_row *row)
     return row->state == 'T' || row->state == 't';
 }
 
-static bool is_ended(const struct stp_wait_row *row)
-{
-    return row->state == '\0' || row->state == 'Z' || row->state == 'X';
-}
-
 /* Returns the state to print for the PE of a row, or NULL if the PE waits and is not stopped. */
 static const char *class_of(const struct stp_hang_table *table, const struct stp_wait_row *row)
 {
     if (stp_wait_row_is_stopped(row)) return "stopped by a signal or debugger";
     if (row->is_waiting) return NULL;
     if (!table->states) return "in the program";
-    if (is_ended(row)) return "ended";
+    if (row->state == '\0' || row->state == 'Z' || row->state == 'X') return "ended";
     return row->state == 'R' ? "in the program, running" : "in the program, asleep";
 }
 

@@ -135,23 +135,6 @@ struct spaces_kind {
     unsigned char *paths;                  /* data path from each PE to every PE, or NULL */
 };
 
-static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *my_paths)
-{
-    size_t n = (size_t)stp_rt.n_pes;
-    unsigned char *piece = malloc(n * SPACES_GATHER);
-
-    if (piece == NULL)
-        stp_fatal("shmemx_info_print",
-                  "out of memory: cannot allocate the table of paths for a job of size %zu", n);
-    for (size_t start = 0; start < n; start += SPACES_GATHER) {
-        size_t width = n - start < SPACES_GATHER ? n - start : SPACES_GATHER;
-        stp_coll_gather(stp_team_world, piece, my_paths + start, width);
-        for (size_t pe = 0; pe < n; pe++)
-            memcpy(kind->paths + pe * n + start, piece + pe * width, width);
-    }
-    free(piece);
-}
-
 /*
  * Gathers from each PE its data paths to all PEs. A PE that is not a member of the space passes
  * SHMEM_SPACE_INVALID as the space.
@@ -159,19 +142,26 @@ static void spaces_gather_paths(struct spaces_kind *kind, const unsigned char *m
 static void spaces_query_paths(struct spaces_kind *kind, shmem_space_t space)
 {
     size_t n = (size_t)stp_rt.n_pes;
-    unsigned char *my_paths;
+    unsigned char *my_paths, *piece;
 
     if (n > SPACES_PATHS_PES) return;
     my_paths = malloc(n);
+    piece = malloc(n * SPACES_GATHER);
     kind->paths = malloc(n * n);
-    if (my_paths == NULL || kind->paths == NULL)
+    if (my_paths == NULL || piece == NULL || kind->paths == NULL)
         stp_fatal("shmemx_info_print",
                   "out of memory: cannot allocate the table of paths for a job of size %zu", n);
     for (size_t pe = 0; pe < n; pe++)
         my_paths[pe] = space == SHMEM_SPACE_INVALID
                            ? SHMEMX_PATH_NONE
                            : (unsigned char)pshmemx_space_path(space, (int)pe);
-    spaces_gather_paths(kind, my_paths);
+    for (size_t start = 0; start < n; start += SPACES_GATHER) {
+        size_t width = n - start < SPACES_GATHER ? n - start : SPACES_GATHER;
+        stp_coll_gather(stp_team_world, piece, my_paths + start, width);
+        for (size_t pe = 0; pe < n; pe++)
+            memcpy(kind->paths + pe * n + start, piece + pe * width, width);
+    }
+    free(piece);
     free(my_paths);
 }
 
