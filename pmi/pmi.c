@@ -455,11 +455,12 @@ static int pmi_open_once(void)
         goto err_close;
     }
     pmi.client = client;
+    rc = pmi_make_map();
+    if (rc != 0) return rc;
+    /* Another thread may exit meanwhile, so the handler is registered after the last request. */
     if (atexit(pmi_at_exit) != 0)
         stp_warn("pmi: cannot register an exit handler: the launcher may report that this "
                  "process ended badly");
-    rc = pmi_make_map();
-    if (rc != 0) return rc;
     pmi.info = (struct stp_pmi_info){
         .client = client->name,
         .rank = pmi.session.rank,

@@ -24,7 +24,8 @@
 /* Seconds after which shmem_global_exit() ends the job, even if exit handlers still run. */
 #define HANDLERS_S 5
 
-static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* guards init and finalize */
+/* Guards init and finalize. */
+static pthread_mutex_t runtime_lifecycle = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static struct stp_alive_fd runtime_witness = {.fd = -1};
 static pid_t runtime_pid;     /* process ID of the PE; a forked child process has a different ID */
 static bool runtime_starting; /* whether a thread is in shmem_init */
@@ -89,7 +90,7 @@ static _Noreturn void runtime_flush_and_end(void)
     runtime_end_now();
 }
 
-static void runtime_exit_finalize(void);
+static bool runtime_exit_finalize(void);
 
 static void runtime_exit_late(void)
 {
@@ -199,10 +200,8 @@ static void runtime_at_exit(int status, void *arg)
     (void)arg;
     if (getpid() != runtime_pid || runtime_is_leaving()) return;
     if (!starting && stp_references() == 0) return;
-    if (!starting && status == 0) {
-        runtime_exit_finalize();
-        return;
-    }
+    if (!starting && status == 0 && runtime_exit_finalize()) return;
+    stp_fatal_silence_others();
     stp_error(
         starting
             ? "the program exits with status %d during shmem_init: the library ends the job"
@@ -341,15 +340,15 @@ static void runtime_start(void)
     stp_rt.check = stp_env.check;
     stp_rt.epoch++;
     runtime_open_witness(); /* peers need the witness as soon as this PE has joined */
+    /* Pairs with the load in runtime_at_exit(), which another thread may execute. */
+    __atomic_store_n(&runtime_starting, true, __ATOMIC_SEQ_CST);
     stp_boot_join_job();
-    stp_boot_tell_oshrun(STP_STAGE_BEGUN);
     /*
      * The exit handler of the launcher's library is registered by now. Handlers run in reverse
      * order, so the handler of this library runs first.
      */
     if (first) runtime_register_exit();
-    /* Pairs with the load in runtime_at_exit(), which another thread may execute. */
-    __atomic_store_n(&runtime_starting, true, __ATOMIC_SEQ_CST);
+    stp_boot_tell_oshrun(STP_STAGE_BEGUN);
     stp_boot_open_window();
     /* The fork handlers of a child run in this order: those of the data segment are the first. */
     if (first && pthread_atfork(NULL, NULL, runtime_forked) != 0)
@@ -403,7 +402,6 @@ static void runtime_last_syncs(void)
     if (stp_rt.n_nodes > 1) stp_team_last_sync(stp_team_world);
     stp_quiet(&stp_ctx_coll);
     stp_quiet(&stp_ctx_small);
-    stp_boot_tell_oshrun(STP_STAGE_DONE);
     /* In a job on one node, this barrier is the last sync. PEs may sleep in this barrier. */
     stp_boot_node_barrier();
     stp_wait_state_stop();
@@ -439,6 +437,7 @@ static void runtime_stop(enum stp_pe_exit exit_kind)
     stp_data_segment_reset_peer_maps();
     stp_window_close();
     stp_boot_close_node_area();
+    stp_boot_tell_oshrun(STP_STAGE_DONE);
     __atomic_store_n(&stp_rt.stopping, false, __ATOMIC_RELAXED);
 }
 
@@ -453,13 +452,18 @@ static void runtime_stop_beside_threads(void)
     stp_coll_sync(stp_team_world);
     runtime_last_syncs();
     stp_boot_node_barrier(); /* other PEs enter this barrier in stp_boot_close_node_area() */
+    stp_boot_tell_oshrun(STP_STAGE_DONE);
     /* Pairs with the load in runtime_end_leave(). */
     __atomic_store_n(&runtime_leave.with_threads, true, __ATOMIC_SEQ_CST);
 }
 
-static void runtime_exit_finalize(void)
+/*
+ * Finalizes in an exit handler. Returns false if a signal handler has called exit() while this
+ * thread was in shmem_finalize. The lock fails in this case.
+ */
+static bool runtime_exit_finalize(void)
 {
-    pthread_mutex_lock(&runtime_lifecycle);
+    if (pthread_mutex_lock(&runtime_lifecycle) != 0) return false;
     if (stp_references() > 0 && stp_thread_count_program() > 1) {
         runtime_stop_beside_threads();
     } else if (stp_references() > 0) {
@@ -468,6 +472,7 @@ static void runtime_exit_finalize(void)
         __atomic_store_n(&stp_rt.references, 0, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&runtime_lifecycle);
+    return true;
 }
 
 /* ---- init and finalize ------------------------------------------------------------- */

@@ -164,18 +164,20 @@ def check_hosts(oshrun, fakes):
     for name, data in files.items():
         with open(os.path.join(oshrun.folder, name), "w", encoding="utf-8") as f:
             f.write(data)
+    os.mkfifo(os.path.join(oshrun.folder, "hosts.pipe"))
     form = "must be HOST or HOST:N, where N is a number of PEs from 1 to 9999999"
     again = "an earlier option has set the hosts"
     for words, text in (
             (["-host", "localhost:0"], f'-host: "localhost:0" {form}'),
             (["-hosts=a,localhost:abc"], f'-hosts=a,localhost:abc: "localhost:abc" {form}'),
-            (["-H", "a:2:3"], f'-H: "a:2:3" {form}'), (["-H", "a:02"], f'-H: "a:02" {form}'),
+            (["-H", "a,-V"], f'-H: "-V" {form}'), (["-H", "a:2:3"], f'-H: "a:2:3" {form}'), (["-H", "a:02"], f'-H: "a:02" {form}'),
             (["-hostfile", "hosts.cpu"], f'-hostfile hosts.cpu: "localhost cpu=2" {form}'),
             (["-hostfile", "hosts.zero"], f'-hostfile hosts.zero: "localhost:0" {form}'),
             (["-f", "hosts.no"], f'-f hosts.no: "localhost:0" {form}'),
             (["-f", "hosts.one", "-hostfile", "hosts.one"], f"-hostfile hosts.one: {again}"),
             (["-f", "hosts.one", "-host", "localhost"], f"-host localhost: {again}"),
             (["-host", "a", "-host", "b"], f"-host b: {again}"),
+            (["-f", "hosts.pipe"], "-f hosts.pipe: this is a pipe, but oshrun needs a file"),
             (["HYDRA_HOST_FILE=nosuch"], "HYDRA_HOST_FILE nosuch: this file cannot be read"),
             (["HYDRA_HOST_FILE=hosts.cpu"], f'HYDRA_HOST_FILE hosts.cpu: "localhost cpu=2" {form}')):
         env = dict(word.split("=") for word in words if "HYDRA" in word)
@@ -184,6 +186,7 @@ def check_hosts(oshrun, fakes):
               f"{words}: expected status 2 and the line {text}, got {status}: {out}")
     for words, value, want in (([], "hosts.one", "[-f]\n[hosts.one]\n"),
                                ([], "hosts.ompi", "[-hosts]\n[localhost:2,127.0.0.1:1,localhost]\n"),
+                               (["-host", "b"], "", "[-hosts]\n[b]\n"), ([], "", "[prog]\n"),
                                (["-host", "b"], "nosuch", "[-hosts]\n[b]\n")):
         status, out = oshrun.run(fakes["hydra"], "-n", "2", *words, "prog", HYDRA_HOST_FILE=value)
         check(status == 0 and want in out,

@@ -225,17 +225,20 @@ static void print_init(pid_t proxy, int n_pes)
     struct stp_pe_list in_init = {.first = -1}, absent = {.first = -1};
     char host[STP_HOST_MAX] = "", missing[1024] = "";
     size_t len = 0;
+    int n_unlisted = 0;
 
     for (int pe = 0; pe < n_pes; pe++) {
         pid_t pid;
 
         if (has_begun_init(proxy, pe, &pid)) {
             stp_pe_list_append(&in_init, pe);
-        } else if (pid != 0 && len < sizeof(missing) - 48) {
-            len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%s%d (process %d)",
-                                    len > 0 ? ", " : "", pe, (int)pid);
         } else if (pid == 0) {
             stp_pe_list_append(&absent, pe);
+        } else if (len < sizeof(missing) - 48) {
+            len += (size_t)snprintf(missing + len, sizeof(missing) - len, "%s%d (process %d)",
+                                    len > 0 ? ", " : "", pe, (int)pid);
+        } else {
+            n_unlisted++;
         }
     }
     stp_pe_list_end(&in_init);
@@ -252,6 +255,7 @@ static void print_init(pid_t proxy, int n_pes)
     }
     print_line("  PE %s: waiting in shmem_init", in_init.text);
     if (len > 0) print_line("    missing in shmem_init: PE %s", missing);
+    if (n_unlisted > 0) print_line("    missing in shmem_init: %d further PEs", n_unlisted);
     if (absent.text[0] != '\0') print_line("    on other hosts, or ended: PE %s", absent.text);
 }
 

@@ -49,6 +49,8 @@ fails kill 9 'was killed by signal 9 \(.*\) before shmem_finalize$'
 fails init__exit_0 1 'ended by _exit\(0\) or quick_exit\(0\) before shmem_finalize$'
 job init_exit_0 -- init_exit_0 && says init_exit_0 "pe $last .*(during shmem_init|ended by _exit)" &&
     [ $status -ne 1 ] && fail init_exit_0 "expected status 1, but the status is $status"
+job final_exit_0 -- final_exit_0 && says final_exit_0 "pe $last .*before shmem_finalize" &&
+    [ $status -ne 1 ] && fail final_exit_0 "expected status 1, but the status is $status"
 
 # No PE is named if oshrun itself gets a signal.
 timeout -k 5 $limit "${launcher[@]}" -n "$np" "$program" wait >"$out" 2>&1 &
