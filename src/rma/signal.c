@@ -107,12 +107,15 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
                     const char *fn)
 {
     enum stp_fabric_amo op = signal_op(sig_op, fn);
-    void *peer_ptr = nbytes > 0 ? stp_ptr_inline(dest, pe, STP_USE_COPY) : dest;
     uint64_t *peer_sig_addr = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
+    void *peer_ptr = NULL;
 
-    if (STP_LIKELY(peer_sig_addr != NULL &&
-                   (nbytes == 0 || (peer_ptr != NULL && stp_window_fits(dest, nbytes))))) {
-        if (nbytes > 0) __builtin_memcpy(peer_ptr, source, nbytes);
+    /* The first comparison is false for 0 bytes, too. */
+    if (STP_LIKELY(nbytes - 1 < STP_UNCHECKED_BYTES) ||
+        (nbytes > 0 && stp_window_fits(dest, nbytes)))
+        peer_ptr = stp_ptr_inline(dest, pe, STP_USE_COPY);
+    if (STP_LIKELY(peer_sig_addr != NULL && (peer_ptr != NULL || nbytes == 0))) {
+        if (peer_ptr != NULL) __builtin_memcpy(peer_ptr, source, nbytes);
         signal_store(peer_sig_addr, signal, op);
         return;
     }
