@@ -78,8 +78,8 @@ _Noreturn void stp_fatal(const char *routine, const char *fmt, ...) STP_PRINTF(2
 const char *stp_public_name(const char *routine);
 
 /*
- * Makes stp_fatal() print no message in other threads, and wait there until the calling thread has
- * ended this process.
+ * After this call, stp_fatal() prints nothing in other threads. It waits there for the end of this
+ * process, at most 10 s. A thread whose fatal error came before this call is not affected.
  */
 void stp_fatal_silence_others(void);
 

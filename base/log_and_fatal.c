@@ -50,7 +50,7 @@ static struct {
     int pid;        /* process ID of the PE; a forked child of the PE has another ID */
     int fatal_tid;  /* ID of the first thread with a fatal error, or 0 before any fatal error */
     int ending_tid; /* ID of the thread that ends the job, or 0 while no thread ends it */
-    bool silent;    /* whether fatal errors of other threads than fatal_tid print no message */
+    bool silent;    /* whether fatal errors of threads other than fatal_tid print no message */
     void (*end_job)(int);
     pthread_once_t host_once;
     char host[256];

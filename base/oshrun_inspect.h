@@ -60,7 +60,7 @@ struct stp_process {
 /* ---- messages of PEs to oshrun, whose Unix socket has the abstract name NAME, too ------------ */
 
 enum stp_pe_stage {
-    STP_STAGE_ENTERED, /* in shmem_init; the launcher does not know this PE yet */
+    STP_STAGE_ENTERED, /* in shmem_init; the launcher has not replied yet */
     STP_STAGE_BEGUN,   /* in or after shmem_init */
     STP_STAGE_WAITS,   /* waits for other PEs in shmem_init; oshrun prints the missing PEs */
     STP_STAGE_DONE,    /* in or after shmem_finalize; no other PE needs this PE any more */
@@ -80,7 +80,7 @@ struct stp_pe_packet {
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(STP_PASSED_FDS * sizeof(int))];
-    } control; /* descriptors that a message with STP_STAGE_BEGUN passes to oshrun */
+    } control; /* descriptors that the first message with STP_STAGE_BEGUN passes to oshrun */
 };
 
 /* Prepares a packet for sendmsg() or recvmsg(). */

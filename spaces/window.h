@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void *stp_ptr_inline(const void *ad
     return NULL;
 }
 
-/* Maximum size of objects in the window whose end is not checked, because they are so small. */
+/* Size of the largest object in the window whose end is not checked. */
 #define STP_UNCHECKED_BYTES 4096
 
 /*

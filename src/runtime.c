@@ -24,8 +24,8 @@
 /* Seconds after which shmem_global_exit() ends the job, even if exit handlers still run. */
 #define HANDLERS_S 5
 
-/* Guards init and finalize. */
-static pthread_mutex_t runtime_lifecycle = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t runtime_lifecycle = PTHREAD_MUTEX_INITIALIZER; /* guards init and finalize */
+static _Thread_local bool runtime_in_finalize; /* whether this thread is in shmem_finalize */
 static struct stp_alive_fd runtime_witness = {.fd = -1};
 static pid_t runtime_pid;     /* process ID of the PE; a forked child process has a different ID */
 static bool runtime_starting; /* whether a thread is in shmem_init */
@@ -459,11 +459,12 @@ static void runtime_stop_beside_threads(void)
 
 /*
  * Finalizes in an exit handler. Returns false if a signal handler has called exit() while this
- * thread was in shmem_finalize. The lock fails in this case.
+ * thread was in shmem_finalize and held the lock.
  */
 static bool runtime_exit_finalize(void)
 {
-    if (pthread_mutex_lock(&runtime_lifecycle) != 0) return false;
+    if (runtime_in_finalize) return false;
+    pthread_mutex_lock(&runtime_lifecycle);
     if (stp_references() > 0 && stp_thread_count_program() > 1) {
         runtime_stop_beside_threads();
     } else if (stp_references() > 0) {
@@ -523,13 +524,15 @@ void pshmem_finalize(void)
     /*
      * Do nothing in an exit handler after shmem_global_exit(), because other PEs do not finalize.
      */
-    if (runtime_is_leaving()) return;
+    if (runtime_is_leaving() || runtime_in_finalize) return;
+    runtime_in_finalize = true;
     pthread_mutex_lock(&runtime_lifecycle);
     last = stp_references() == 1;
     if (last) runtime_stop(STP_PE_EXIT_FINALIZE);
     /* Pairs with the load in stp_references(). */
     __atomic_fetch_sub(&stp_rt.references, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&runtime_lifecycle);
+    runtime_in_finalize = false;
     if (!last) pshmem_barrier_all(); /* without the lock, so that other threads can call init */
 }
 STP_PROFILED(shmem_finalize);

@@ -88,9 +88,9 @@ static bool ptr_is_brk(uintptr_t addr)
 }
 
 /*
- * The start of the brk heap is field 47 of /proc/self/stat. Field 2 is the program's name in
- * parentheses, which may contain spaces. The function therefore counts the fields after the last
- * ')', which ends field 2.
+ * Stores the start of the brk heap, which is field 47 of /proc/self/stat. Field 2 is the program's
+ * name in parentheses, which may contain spaces. The function therefore counts the fields after the
+ * last ')', which ends field 2.
  */
 void stp_cuda_find_brk_start(void)
 {

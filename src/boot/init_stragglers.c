@@ -26,13 +26,14 @@ static struct {
 
 static void stragglers_idle(void)
 {
-    const char *hosts = getenv("OSHRUN_HOSTS");
+    const char *hosts;
     uint64_t now = stp_now_ns(), elapsed = now - stragglers.checked_ns;
 
     stragglers.waited_ns += elapsed < SECOND_NS / 2 ? elapsed : SECOND_NS / 2;
     stragglers.checked_ns = now;
     if (stragglers.reported || stragglers.waited_ns < stragglers.limit_ns) return;
     stragglers.reported = true;
+    hosts = getenv("OSHRUN_HOSTS");
     stp_warn("shmem_init has waited for %u s (SHMEM_HANG_REPORT sets this time) because not all "
              "PEs have come to the same point of shmem_init; the job goes on%s%s; oshrun --status "
              "prints the missing PEs of the host on which it runs",

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 static int link_fd = -1;
+static bool link_has_fds; /* whether the descriptors have been passed over the link */
 
 static void link_close(void)
 {
@@ -32,25 +33,25 @@ static void link_open(void)
     static bool atfork;
 
     if (len == 0) return;
+    link_has_fds = false;
     if (!atfork) atfork = pthread_atfork(NULL, NULL, link_close) == 0;
     link_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (connect(link_fd, (struct sockaddr *)&addr, len) != 0 || stp_pe_socket_peer(link_fd) <= 0)
         link_close();
 }
 
-/* Returns the number of this PE before the launcher has replied. */
+/* Returns the number of this PE before the launcher has replied, or -1 if it is unknown. */
 static int pe_from_launcher(void)
 {
     const char *rank = getenv("PMI_RANK");
 
     if (rank == NULL) rank = getenv("PMIX_RANK");
-    return rank != NULL ? (int)strtol(rank, NULL, 10) : 0;
+    return rank != NULL ? (int)strtol(rank, NULL, 10) : -1;
 }
 
 void stp_boot_tell_oshrun(enum stp_pe_stage stage)
 {
     int fds[STP_PASSED_FDS] = {stp_pmi_socket(), STDOUT_FILENO, STDERR_FILENO};
-    static bool passed; /* whether the descriptors have been passed */
     struct stp_pe_packet packet;
     struct msghdr *header = stp_pe_packet_init(&packet);
 
@@ -62,9 +63,9 @@ void stp_boot_tell_oshrun(enum stp_pe_stage stage)
                                 .several_hosts = stp_rt.host_pes < stp_rt.n_pes};
     memcpy(CMSG_DATA(&packet.control.header), fds, sizeof(fds));
     /* Processes of an MPI library rely on the launcher, so it must notice the end of each one. */
-    if (stage == STP_STAGE_BEGUN && !passed && fds[0] >= 0 &&
+    if (stage == STP_STAGE_BEGUN && !link_has_fds && fds[0] >= 0 &&
         dlsym(RTLD_DEFAULT, "MPI_Init") == NULL) {
-        passed = true;
+        link_has_fds = true;
         if (sendmsg(link_fd, header, MSG_NOSIGNAL) > 0) return;
     }
     header->msg_controllen = 0;

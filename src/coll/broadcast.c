@@ -160,7 +160,7 @@ int stp_coll_broadcast(struct stp_team *team, void *dest, const void *source, si
     struct stp_coll_bcast b = {
         .team = team, .dest = dest, .source = source, .nbytes = nbytes, .fn = fn};
 
-    STP_COLL_CHECK_CALL(team, fn, {"nelems (in bytes)", (int64_t)nbytes}, {"PE_root", root});
+    STP_COLL_CHECK_CALL(team, fn, {"nelems * element size", (int64_t)nbytes}, {"PE_root", root});
     if ((unsigned)root >= (unsigned)team->n_pes)
         stp_fatal(fn, "PE_root is %d: valid PE numbers in the team or active set are 0..%d", root,
                   team->n_pes - 1);

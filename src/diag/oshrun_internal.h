@@ -71,7 +71,7 @@ int launch_ends_report(int status);
 
 /* ---- the launcher (oshrun_launcher_parent.c) --------------------------------------------- */
 
-/* Starts a child process that prints the table of waits of this job, unless there is one. */
+/* Starts a child process that prints the table of waits, unless such a child already runs. */
 void launch_start_printer(void);
 
 /* Makes the launcher end the job. */

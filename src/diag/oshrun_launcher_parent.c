@@ -26,7 +26,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define PRINT_NS UINT64_C(900000000) /* time limit for printing the table of waits after Ctrl-C */
+#define PRINT_NS UINT64_C(900000000) /* time limit for printing the table of waits */
 #define STATUS_HOST_FAILED 255       /* exit status of hydra, and of oshrun, after a failed host */
 
 static struct {
@@ -39,8 +39,9 @@ static struct {
     bool launcher_ended;
     bool signalled; /* whether the job got a signal that is expected to end PEs */
     int status;
-    bool interrupted; /* whether Ctrl-C was pressed */
-    pid_t printer;    /* child process that prints the table now, or 0 */
+    bool interrupted;       /* whether oshrun has received SIGINT, for example by Ctrl-C */
+    bool interrupt_pending; /* whether SIGINT must still be sent to the launcher */
+    pid_t printer;          /* child process that prints the table now, or 0 */
     uint64_t print_until_ns;
 } run = {.signals = -1};
 
@@ -128,7 +129,7 @@ void launch_start_printer(void)
 {
     pid_t self = getpid();
 
-    if (run.printer > 0) return;
+    if (run.printer > 0 || run.launcher_ended) return;
     run.printer = fork();
     run.print_until_ns = stp_now_ns() + PRINT_NS;
     if (run.printer != 0) return;
@@ -137,12 +138,13 @@ void launch_start_printer(void)
     _exit(EXIT_SUCCESS);
 }
 
-/* Stops the printer, and passes Ctrl-C on. */
+/* Kills the printer if it still runs. Then sends a pending SIGINT to the launcher's group. */
 static void end_printer(void)
 {
     if (run.printer > 0) kill(run.printer, SIGKILL);
     run.printer = 0;
-    if (run.interrupted && run.own_group) pass_on(SIGINT, true);
+    if (run.interrupt_pending && run.own_group) pass_on(SIGINT, true);
+    run.interrupt_pending = false;
 }
 
 /*
@@ -153,7 +155,7 @@ static void take_interrupt(void)
 {
     bool first = !run.interrupted;
 
-    run.interrupted = true;
+    run.interrupted = run.interrupt_pending = true;
     if (first) launch_start_printer();
     if (!first || run.printer <= 0) end_printer();
 }

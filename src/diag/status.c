@@ -245,7 +245,7 @@ static void print_init(pid_t proxy, int n_pes)
     stp_pe_list_end(&absent);
     gethostname(host, sizeof(host) - 1);
     if (status.n_printed++ > 0) print_line("%s", "");
-    print_line("%d PE%s, started by process %d of host %s", n_pes, n_pes == 1 ? "" : "s",
+    print_line("%d PE%s, started by process %d on host %s", n_pes, n_pes == 1 ? "" : "s",
                (int)proxy, host);
     if (is_foreign(proxy)) {
         print_line(
@@ -255,7 +255,7 @@ static void print_init(pid_t proxy, int n_pes)
     }
     print_line("  PE %s: waiting in shmem_init", in_init.text);
     if (len > 0) print_line("    missing in shmem_init: PE %s", missing);
-    if (n_unlisted > 0) print_line("    missing in shmem_init: %d further PEs", n_unlisted);
+    if (n_unlisted > 0) print_line("    %d more missing in shmem_init", n_unlisted);
     if (absent.text[0] != '\0') print_line("    on other hosts, or ended: PE %s", absent.text);
 }
 

@@ -340,6 +340,7 @@ void stp_peer_relay_closing_or_job_end(const struct stp_notice *notice)
     } else if (notice->kind == STP_NOTICE_ENDED &&
                /* Pairs with the same exchange in other threads. Only the first thread proceeds. */
                !__atomic_exchange_n(&ending, true, __ATOMIC_SEQ_CST)) {
+        stp_fatal_silence_others();
         stp_debug("pe %d ends the job with status %d", notice->pe, notice->status);
         stp_boot_publish_job_ended(notice->status);
         stp_rt.fabric.send_notice(notice);

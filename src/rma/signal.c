@@ -110,7 +110,7 @@ void stp_put_signal(struct stp_ctx *ctx, void *dest, const void *source, size_t 
     uint64_t *peer_sig_addr = stp_ptr_inline(sig_addr, pe, STP_USE_ATOMIC);
     void *peer_ptr = NULL;
 
-    /* The first comparison is false for 0 bytes, too. */
+    /* For 0 bytes, nbytes - 1 wraps around, so that the first comparison is false. */
     if (STP_LIKELY(nbytes - 1 < STP_UNCHECKED_BYTES) ||
         (nbytes > 0 && stp_window_fits(dest, nbytes)))
         peer_ptr = stp_ptr_inline(dest, pe, STP_USE_COPY);

@@ -400,7 +400,7 @@ _Noreturn static void end_job(int pe, enum verdict verdict)
     char text[INET6_ADDRSTRLEN];
     const char *host = stp_ofi_liveness_host(pe, text, sizeof(text));
 
-    stp_ofi_notice_read_socket(); /* does not return if PE pe has ended the job before it died */
+    stp_ofi_notice_read_socket(); /* does not return if a PE has ended the job */
     if (verdict == GONE)
         stp_ofi.core->fatal("fabric", "pe %d is gone: its process at %s has ended", pe, host);
     stp_ofi.core->fatal("fabric",

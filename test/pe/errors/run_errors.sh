@@ -133,7 +133,7 @@ if [ "$np" -gt 1 ]; then
     one="1 on PE 0 and 2 on PE 1: all members must pass the same value"
     expect coll_differs     any "shmem_long_(broadcast|sum_reduce)" \
         "PE 0 calls shmem_long_sum_reduce, but PE 1 calls shmem_long_broadcast: all members" SHMEM_CHECK=1
-    bytes="nelems \(in bytes\) is 8 on PE 0 and 16 on PE 1: all members must pass the same value"
+    bytes="nelems \* element size is 8 on PE 0 and 16 on PE 1: all members must pass the same value"
     expect count_differs    any shmem_long_broadcast     "$bytes"                    SHMEM_CHECK=1
     expect count_none       any shmem_long_fcollect      "nelems is 0 on PE 0 and 1 on" SHMEM_CHECK=1
     expect root_differs     any shmem_long_broadcast     "PE_root is 0 on PE 0 and 1 on" SHMEM_CHECK=1

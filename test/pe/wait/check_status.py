@@ -43,7 +43,7 @@ WAITING = [rf"{os.path.basename(program)}, process \d+: {n} PEs",
            f"  PE {n - 3}: in the program, running",
            f"  PE {n - 2}: in the program, asleep"]
 STOPPED = [*WAITING, f"  PE {n - 1}: stopped by a signal or debugger"]
-INIT = [rf"{n} PEs, started by process \d+ of host \S+",
+INIT = [rf"{n} PEs, started by process \d+ on host \S+",
         f"  PE {pes(0, n - 2)}: waiting in shmem_init",
         rf"    missing in shmem_init: PE {n - 1} \(process \d+\)"]
 

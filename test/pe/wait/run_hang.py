@@ -91,7 +91,7 @@ def expected_lines():
         for pe, lines in FLAT[case].items() if flat else [(None, TABLES[case])]:
             found.setdefault(pe, []).extend([header(" of this node"), *lines] if flat else lines)
     if "init" in cases and not flat:
-        found["other"] = [rf"{n} PEs, started by process \d+ of host \S+",
+        found["other"] = [rf"{n} PEs, started by process \d+ on host \S+",
                           f"  PE {pes(0, last - 1)}: waiting in shmem_init",
                           rf"    missing in shmem_init: PE {last} \(process \d+\)"]
     return found
