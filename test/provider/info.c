@@ -212,7 +212,9 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
     int rc;
 
     if (depth > 0 || (flags & NESTED)) return get(version, node, service, flags, hints, info);
-    shim_modes();
+    if (shim_modes()->one_name &&
+        (hints == NULL || hints->fabric_attr == NULL || hints->fabric_attr->prov_name == NULL))
+        shim_die("fi_getinfo: the hints name no provider");
     if (!fits(hints)) return -FI_ENODATA;
     copy = hints != NULL ? dup_real(hints) : NULL;
     depth++;

@@ -74,6 +74,7 @@ static const struct {
     {"opaque", &modes.opaque},
     {"hmem", &modes.hmem},
     {"hmem_no_endpoint", &modes.hmem_no_endpoint},
+    {"one_name", &modes.one_name},
 };
 
 static const struct {

@@ -34,6 +34,7 @@ struct shim_modes {
     bool no_fetch, no_atomics;
     bool no_order, reorder, late, manual, no_fd, opaque;
     bool hmem, hmem_no_endpoint;
+    bool one_name; /* every question to libfabric names a provider */
     bool small_inject;
     size_t inject_size, max_msg, eagain, cqsize;
     size_t delay, lag, storm, pause; /* microseconds */

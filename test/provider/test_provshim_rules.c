@@ -140,6 +140,13 @@ static void bind_unasked(void)
     fi_mr_bind(local_mr, &ep->fid, 0);
 }
 
+static void ask_for_any(void)
+{
+    struct fi_info *info;
+
+    fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, NULL, &info);
+}
+
 static const struct wrong {
     const char *modes;
     void (*body)(void);
@@ -171,6 +178,7 @@ static const struct wrong {
     {"no_fetch", fetch_anyway, "nothing fetches"},
     {"no_atomics", update_anyway, "there are none"},
     {"key32", long_key, "more than 32 bits"},
+    {"one_name", ask_for_any, "the hints name no provider"},
 };
 
 TEST_LOOP(wrong_use_is_told, 0, COUNT(wrongs))

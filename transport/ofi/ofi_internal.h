@@ -266,13 +266,22 @@ struct stp_ofi_choice {
 };
 
 /*
- * Lists the infos that libfabric offers to this job. The list begins with the best info. Refused
- * infos are at its end. The infos live as long as *all_infos, which the caller frees with
- * fi_freeinfo(). The caller frees the array *choices with free(). Returns the number of infos, or
- * -errno. The error is logged unless it is -ENOMEM.
+ * Returns the name of the provider about which libfabric is asked first, or NULL if it is asked
+ * about all providers. A question about all providers takes longer. For example, the verbs provider
+ * then reads /proc/kallsyms. The name is that in SHMEM_OFI_PROVIDER. If this variable is not set,
+ * and this host has no RDMA device, the name is tcp.
  */
-int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all_infos,
-                            struct stp_ofi_choice **choices);
+const char *stp_ofi_provider_to_ask_first(const struct stp_core *core);
+
+/*
+ * Lists the infos that libfabric offers to this job. If provider is NULL, the list contains the
+ * infos of all providers. Otherwise it contains only those of the named provider. The list begins
+ * with the best info. Refused infos are at its end. The infos live as long as *all_infos, which the
+ * caller frees with fi_freeinfo(). The caller frees the array *choices with free(). Returns the
+ * number of infos, or -errno. The error is logged unless it is -ENOMEM or a provider was named.
+ */
+int stp_ofi_provider_select(const struct stp_core *core, const char *provider,
+                            struct fi_info **all_infos, struct stp_ofi_choice **choices);
 
 /*
  * Returns the bits FI_ORDER_* that a provider must grant in order to keep operations to one peer in

@@ -316,6 +316,7 @@ static void set_defaults(void)
 __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *core,
                                                         struct stp_fabric *fabric)
 {
+    const char *first; /* provider about which libfabric is asked first, or NULL */
     struct stp_ofi_choice *choices;
     struct fi_info *infos;
     int n, used;
@@ -332,9 +333,16 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
         *core->version = (struct stp_fabric_version){FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
                                                      fi_version()};
     set_defaults();
-    n = stp_ofi_provider_select(core, &infos, &choices);
-    if (n < 0) return n;
+    first = stp_ofi_provider_to_ask_first(core);
+    n = stp_ofi_provider_select(core, first, &infos, &choices);
     used = open_first(core, choices, n);
+    if (first != NULL && used < 0) {
+        free(choices);
+        fi_freeinfo(infos);
+        n = stp_ofi_provider_select(core, NULL, &infos, &choices);
+        used = open_first(core, choices, n);
+    }
+    if (n < 0) return n;
     report(core, choices, n, used);
     if (used < 0 && core->report == NULL) explain(core, choices, n);
     if (used >= 0 && fabric != NULL) used = start(core, &choices[used], fabric);

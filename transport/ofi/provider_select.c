@@ -11,6 +11,7 @@
 #include "provider_report.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,11 +129,12 @@ static int cost_of(const struct fi_info *info, const struct stp_core *core)
            (reach_of(info) == REACH_HOST ? 2 : 0) + (info->addr_format == FI_SOCKADDR_IN6 ? 1 : 0);
 }
 
-static struct fi_info *make_hints(uint64_t caps)
+static struct fi_info *make_hints(uint64_t caps, const char *provider)
 {
     struct fi_info *hints = fi_allocinfo();
 
     if (hints == NULL) return NULL;
+    if (provider != NULL) hints->fabric_attr->prov_name = strdup(provider);
     hints->caps = caps;
     hints->mode = MODES;
     hints->ep_attr->type = FI_EP_RDM;
@@ -160,18 +162,45 @@ static int append(struct fi_info **list, struct fi_info *hints)
 }
 
 /*
- * Makes a list of infos. The list begins with infos that have atomics. Infos with messages follow,
- * and then all infos. An interface may occur several times.
+ * Makes a list of infos. The list begins with infos that have atomics, and infos with messages
+ * follow. If provider is NULL, the list contains all providers, and ends with all infos that
+ * libfabric has. An interface may occur several times.
  */
-static int list_all(struct fi_info **all_infos)
+static int list_infos(const char *provider, struct fi_info **infos)
 {
     int rc;
 
-    *all_infos = NULL;
-    append(all_infos, make_hints(FI_RMA | FI_ATOMIC));
-    append(all_infos, make_hints(FI_RMA | FI_MSG));
-    rc = append(all_infos, NULL);
-    return *all_infos != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
+    *infos = NULL;
+    append(infos, make_hints(FI_RMA | FI_ATOMIC, provider));
+    rc = append(infos, make_hints(FI_RMA | FI_MSG, provider));
+    if (provider == NULL) rc = append(infos, NULL);
+    return *infos != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
+}
+
+/* Returns whether the folder contains an entry. */
+static bool has_entry(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    const struct dirent *entry = NULL;
+
+    while (entries != NULL && (entry = readdir(entries)) != NULL && entry->d_name[0] == '.')
+        continue;
+    if (entries != NULL) closedir(entries);
+    return entry != NULL;
+}
+
+const char *stp_ofi_provider_to_ask_first(const struct stp_core *core)
+{
+    const struct stp_env *env = core->env;
+
+    if (core->report != NULL || env->ofi_fabric != NULL || env->ofi_domain != NULL ||
+        env->ofi_interface != NULL)
+        return NULL;
+    if (env->ofi_provider != NULL) return env->ofi_provider;
+    return !has_entry("/sys/class") || has_entry("/sys/class/infiniband") ||
+                   has_entry("/sys/class/cxi")
+               ? NULL
+               : "tcp";
 }
 
 static bool equal(const char *a, const char *b)
@@ -202,14 +231,17 @@ static int order_choices(const void *a, const void *b)
     return x->cost < y->cost ? -1 : x->cost > y->cost;
 }
 
-int stp_ofi_provider_select(const struct stp_core *core, struct fi_info **all_infos,
-                            struct stp_ofi_choice **choices)
+int stp_ofi_provider_select(const struct stp_core *core, const char *provider,
+                            struct fi_info **all_infos, struct stp_ofi_choice **choices)
 {
-    struct fi_info *infos = NULL;
+    struct fi_info *infos;
     struct stp_ofi_choice *list;
-    int rc = list_all(&infos), n = 0, room = 0;
+    int rc = list_infos(provider, &infos), n = 0, room = 0;
 
+    *all_infos = NULL;
+    *choices = NULL;
     if (rc != 0) {
+        if (provider != NULL) return rc;
         core->log(STP_LOG_ERROR, "fabric: libfabric lists no providers: %s", fi_strerror(-rc));
         return rc;
     }
