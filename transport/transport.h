@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#define STP_FABRIC_ABI 20u
+#define STP_FABRIC_ABI 21u
 #define STP_FABRIC_ADDR_MAX 256
 #define STP_FABRIC_REGIONS 4096 /* exclusive upper limit of region numbers */
 /* Exclusive upper limit of the amount by which put_notify() may increase a word. */
@@ -244,6 +244,7 @@ struct stp_fabric {
     uint32_t abi;
     const char *provider;                    /* provider's name, such as "tcp;ofi_rxm" */
     const char *domain;                      /* name of the network interface */
+    const char *network;                     /* libfabric's fabric, such as "10.1.0.0/16" */
     const char *no_devices_reason;           /* reason why device memory is unreachable, or NULL */
     size_t addr_len;                         /* size of addr in bytes, equal on all PEs of a job */
     unsigned char addr[STP_FABRIC_ADDR_MAX]; /* address of this PE */

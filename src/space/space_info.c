@@ -235,9 +235,11 @@ int pshmemx_space_print(int fd)
     bool written;
 
     stp_check_live(__func__);
-    written = dprintf(fd, "spaces of pe %d: node path %s, fabric %s\n", stp_rt.pe,
+    written = dprintf(fd, "spaces of pe %d: node path %s, fabric %s%s%s\n", stp_rt.pe,
                       stp_win.n_view > 1 ? "load/store" : "none",
-                      stp_rt.has_fabric ? stp_rt.fabric.provider : "none") >= 0 &&
+                      stp_rt.has_fabric ? stp_rt.fabric.provider : "none",
+                      stp_rt.has_fabric ? " on " : "",
+                      stp_rt.has_fabric ? stp_rt.fabric.network : "") >= 0 &&
               dprintf(fd, "%-3s %-9s %-5s %5s %14s %-18s %-14s %-12s %-18s %s\n", "nr", "name",
                       "kind", "pes", "bytes", "base", "provider", "iface", "key", "used") >= 0;
     for (unsigned n = 0; written && n < STP_SPACE_NUMBERS; n++)

@@ -234,6 +234,7 @@ static void fill(struct stp_fabric *fabric)
     fabric->provider = stp_ofi.info->fabric_attr->prov_name;
     fabric->no_devices_reason = stp_ofi.no_devices_reason;
     fabric->domain = name_of(stp_ofi.info->domain_attr->name);
+    fabric->network = name_of(stp_ofi.info->fabric_attr->name);
     fabric->cpu_atomics = stp_ofi.cpu_atomics;
     fabric->needs_syscalls = stp_ofi.needs_syscalls;
     fabric->peer_table = stp_ofi.peer_table;
