@@ -20,10 +20,12 @@ NO_RAW_GROUPS = {"fan", "kinds", "lock", "memory", "overlap", "spaces", "strided
 NO_RAW = {"idle-cpu", "wait-until-any", "wait-until-some", "collect", "fcollect", "alltoall",
           "alltoalls", "inscan", "exscan", "device-fetch-add", "device-put-signal"}
 NO_RAW_ON_NODE = {"broadcast", "reduce"}
-ATOMIC = {"passive-fetch-add", "passive-fetch-add-busy"}  # raw side only if there are atomics
+ATOMIC = {"passive-fetch-add", "passive-fetch-add-busy"}  # may lack a raw side, as the group atomic
+# Some benches whose operations Steppe sends together over TCP, and some that it does not.
+JOINED, ALONE = {"p", "put-rate", "atomic-add"}, {"g", "get-rate", "put-latency", "flag"}
 HEADING = ["steppe_bench", "library", "date", "command", "host", "kernel", "cpu", "pair_path",
-           "all_path", "pes", "cores", "bound", "gpu", "gpu_driver", "test_double", "raw_atomics",
-           "options", "places", "disturbed"]
+           "all_path", "pes", "cores", "bound", "gpu", "gpu_driver", "test_double", "raw_provider",
+           "raw_fabric", "raw_domain", "options", "places", "disturbed"]
 LOWER = ("ns", "us")  # units in which less is better; for %, see the row
 
 
@@ -66,10 +68,25 @@ def check_skipped(row, where, want_gpu):
 def wants_raw(row, report):
     path = report.get("all_path")
     if row["bench"] in ATOMIC or row["group"] == "atomic":
-        return report["raw_atomics"] and path != "mixed"
+        return not row.get("raw_note", "").startswith("no raw side: ") and path != "mixed"
     if row["bench"] in NO_RAW or row["group"] in NO_RAW_GROUPS or path == "mixed":
         return False
     return path != "node" or row["bench"] not in NO_RAW_ON_NODE
+
+
+def check_raw_path(report):
+    """Check that the raw side over libfabric uses the path of the job."""
+    return [f"{key} is {report.get(key)!r}, but raw_{key} is {report.get('raw_' + key)!r}"
+            for key in ("provider", "fabric", "domain")
+            if report.get("raw_provider") and report.get(key) != report.get("raw_" + key)]
+
+
+def check_note(where, row, report):
+    tcp = report["pair_path"] == "fabric" and report["provider"].split(";")[0] in ("tcp", "net")
+    plain = row.get("raw_note") == "plain loop"
+    if "raw" in row and tcp and row["bench"] in (ALONE if plain else JOINED):
+        return [f"{where}: raw_note is {row.get('raw_note')!r}"]
+    return []
 
 
 def check_row(row, units, want_raw, want_gpu, report):
@@ -92,6 +109,7 @@ def check_row(row, units, want_raw, want_gpu, report):
         problems += check_side(f"{where}, raw", row.get("raw", {}), row)
         if not positive(row.get("ratio")):
             problems.append(f"{where}: ratio is {row.get('ratio')!r}")
+    problems += check_note(where, row, report)
     return problems
 
 
@@ -106,6 +124,7 @@ def check(text, units, want_raw, want_gpu, want_all):
     except ValueError as error:
         return [f"the output is not JSON: {error}: {text[:200]!r}"]
     problems = [f"the heading lacks {key!r}" for key in HEADING if key not in report]
+    problems += check_raw_path(report)
     rows = report.get("results", [])
     measured = {row.get("bench") for row in rows}
     if want_all:

@@ -11,6 +11,8 @@
 #ifndef STEPPE_BENCH_DEFINITION_H
 #define STEPPE_BENCH_DEFINITION_H
 
+#include "raw_ofi.h"
+
 #include <sched.h>
 #ifndef BENCH_MPI
 #include <shmem.h>
@@ -167,7 +169,6 @@ struct bench_shared {
 
 /* ---- state of a row ---------------------------------------------------------- */
 
-struct raw_ofi;
 struct raw_cuda;
 struct bench_options;
 struct bench_extras;
@@ -357,7 +358,14 @@ struct bench {
      * several buffers (--buffers). Benches that set the field moves need not set this field.
      */
     bool walks;
-    bool needs_atomics; /* whether the raw side on the fabric needs a provider with atomics */
+    /* Atomic that the raw side on the fabric needs, and whether the atomic returns a value. */
+    enum raw_ofi_op atomic;
+    bool fetches;
+    /*
+     * Largest message size for which the library can send several of the bench's transfers in one
+     * message (docs/design/messages.md). The raw loop on the fabric sends each of them alone.
+     */
+    size_t joined_up_to;
     enum bench_moves moves;
     bench_fill *fill;
     bench_check *check;
@@ -376,6 +384,10 @@ struct bench {
     bench_idle *idle;
     struct bench_body steppe, node, fabric, driver;
 };
+
+/* Largest put that Steppe joins with other puts, and with its signal, in one message. */
+#define BENCH_JOINED_PUT ((size_t)16384)
+#define BENCH_JOINED_SIGNAL ((size_t)768)
 
 /* The benches that one source file defines. */
 struct bench_list {

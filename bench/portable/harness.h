@@ -178,6 +178,7 @@ struct bench_result {
     bool unverified;     /* whether --verify was given but this bench has no data to check */
     char disturbed[128]; /* description of other activity on the machine during the row, or empty */
     char skipped[BENCH_SKIP_TEXT]; /* reason why the row was skipped, or empty */
+    char raw_note[96];             /* see bench_describe_raw() */
 };
 
 /*
@@ -212,6 +213,10 @@ void bench_roles_set_hosts(const struct bench_run *run, const int *host_of);
 /* Returns the loops of a side, or NULL if that side cannot be measured on the row's path. */
 const struct bench_body *bench_body_of(const struct bench *bench, const struct bench_run *run,
                                        enum bench_side side);
+
+/* Writes the reason why a row has no raw side, or the text "plain loop" (see bench.md), or "". */
+void bench_describe_raw(const struct bench *bench, const struct bench_run *run, char *text,
+                        size_t len);
 
 /*
  * Runs one block of samples. Only PE 0 calls this function. The function sends the command to all
@@ -285,8 +290,8 @@ struct bench_machine {
     char cpu[128];
     char governor[32];
     char date[32];
-    /* Libfabric provider and domain that the library uses, or empty. */
-    char provider[64], domain[64];
+    /* Libfabric provider, fabric and domain that the library uses, or empty. */
+    char provider[64], fabric[64], domain[64];
     int cores;   /* number of cores on which this process may run */
     int n_local; /* number of PEs on the host of PE 0 */
     int n_hosts;
@@ -352,7 +357,7 @@ struct bench_extras {
      */
     int (*command)(int argc, char **argv);
 
-    /* Fills in the provider and the domain that the library uses, and the version of libfabric. */
+    /* Fills in provider, fabric and domain that the library uses, and the version of libfabric. */
     void (*describe_library)(struct bench_machine *machine);
 
     /*

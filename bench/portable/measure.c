@@ -317,6 +317,7 @@ static void describe(const struct bench *bench, const struct bench_run *run,
     bool has_peers = run->n_pes > 1 || bench->shape == BENCH_ALONE;
 
     result->has_raw = options->raw && has_peers && bench_body_of(bench, run, BENCH_RAW) != NULL;
+    if (options->raw) bench_describe_raw(bench, run, result->raw_note, sizeof(result->raw_note));
     result->path = run->space_path;
     result->n_measuring = run->n_measuring;
     result->unverified = options->verify && !can_verify(bench);

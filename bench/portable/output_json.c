@@ -3,7 +3,6 @@
  * Writes the results in JSON, in version 2 of the format. docs/design/bench.md describes the keys.
  */
 #include "harness.h"
-#include "raw_ofi.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,15 +81,16 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
     write_text(file, "pair_path", run->n_pes > 1 ? bench_path_name(run->pair_path) : "none");
     write_text(file, "all_path", bench_path_name(run->all_path));
     write_text(file, "provider", m->provider);
+    write_text(file, "fabric", m->fabric);
     write_text(file, "domain", m->domain);
     write_text(file, "libfabric", m->libfabric);
     write_text(file, "raw_provider", run->fabric != NULL ? run->fabric->provider : "");
+    write_text(file, "raw_fabric", run->fabric != NULL ? run->fabric->fabric : "");
     write_text(file, "raw_domain", run->fabric != NULL ? run->fabric->domain : "");
     write_text(file, "raw_note", m->raw_note);
     write_text(file, "gpu", m->gpu);
     write_text(file, "gpu_driver", m->driver);
     fprintf(file, "  \"test_double\": %s,\n", yes_no(m->test_double));
-    fprintf(file, "  \"raw_atomics\": %s,\n", yes_no(run->fabric == NULL || run->fabric->atomics));
 }
 
 void bench_json_begin(struct bench_output *out, const struct bench_run *run,
@@ -184,6 +184,7 @@ static void write_details(FILE *file, const struct bench_result *r)
     for (int i = 0; i < BENCH_DETAILS; i++)
         if (r->bench->details[i] != NULL)
             fprintf(file, ", \"%s_ns\": %.6g", r->bench->details[i], r->detail[i]);
+    if (r->raw_note[0] != '\0') fprintf(file, ", \"raw_note\": \"%s\"", r->raw_note);
     if (r->unverified) fputs(", \"verified\": false", file);
     if (r->disturbed[0] == '\0') return;
     fputs(", \"disturbed\": ", file);

@@ -3,7 +3,6 @@
  * Writes the results as text for people: a heading, and then a table for each bench or a summary.
  */
 #include "harness.h"
-#include "raw_ofi.h"
 
 #include <string.h>
 
@@ -15,7 +14,7 @@ static void write_fabric(FILE *file, const struct bench_run *run, const struct b
         fprintf(file, "fabric: %s on %s, libfabric %s\n", m->provider, m->domain, m->libfabric);
     if (run->fabric != NULL)
         fprintf(file, "raw fabric: %s on %s%s\n", run->fabric->provider, run->fabric->domain,
-                run->fabric->atomics ? "" : " (without atomics)");
+                run->fabric->atomic_stores ? "" : " (flags are plain writes)");
     if (m->gpu[0] != '\0')
         fprintf(file, "%s, %s%s\n", m->gpu, m->driver,
                 m->test_double ? ": A TEST DOUBLE, times mean nothing" : "");
@@ -124,6 +123,7 @@ void bench_text_row(struct bench_output *out, const struct bench_result *r)
     } else {
         fprintf(file, " %12s %12s %7s", "-", "-", "-");
     }
+    if (r->raw_note[0] != '\0') fprintf(file, "  %s", r->raw_note);
     if (bench_is_noisy(r)) fputs("  noisy", file);
     if (r->unverified) fputs("  not verified", file);
     if (r->disturbed[0] != '\0') fprintf(file, "  disturbed: %s", r->disturbed);
@@ -196,8 +196,8 @@ void bench_summary_row(struct bench_output *out, const struct bench_result *r)
         if (r->bench->metric == BENCH_LATENCY)
             pretty_signed(r, difference_of(r), difference, sizeof(difference));
     }
-    fprintf(out->file, "%-22s %14s %14s %7s %12s%s%s\n", name,
+    fprintf(out->file, "%-22s %14s %14s %7s %12s%s%s%s%s\n", name,
             pretty(r, bench_median_in_unit(r, BENCH_STEPPE), steppe, sizeof(steppe)), raw, ratio,
-            difference, bench_is_noisy(r) ? "  noisy" : "",
-            r->disturbed[0] != '\0' ? "  disturbed" : "");
+            difference, r->raw_note[0] != '\0' ? "  " : "", r->raw_note,
+            bench_is_noisy(r) ? "  noisy" : "", r->disturbed[0] != '\0' ? "  disturbed" : "");
 }

@@ -36,12 +36,12 @@ static inline void bench_fabric_wait(const struct bench_run *run, const uint64_t
 /*
  * Waits until PE pe has executed all earlier stores of this PE. A store has no completion.
  * Therefore this function sends a fetching atomic after the stores. When its result arrives, PE pe
- * has executed the stores. If the provider has no atomics, the function sends a read, which takes
- * the same path as the stores.
+ * has executed the stores. If stores are plain writes, the function sends a read, which takes the
+ * same path as the stores.
  */
 static inline void bench_fabric_flush(const struct bench_run *run, int pe)
 {
-    if (run->fabric->atomics)
+    if (run->fabric->atomic_stores)
         run->fabric->fetch_add(pe, BENCH_FABRIC_FLAG(run, counter), 0);
     else
         run->fabric->get(pe, 0, bench_fabric_local(run), 1);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RAW_OFI_ABI 4u
+#define RAW_OFI_ABI 5u
 #define RAW_OFI_ADDRESS_MAX 256
 #define RAW_OFI_ENTRY "steppe_bench_raw_ofi_open"
 
@@ -28,13 +28,12 @@ struct raw_ofi_card {
     uint64_t key;
 };
 
-/*
- * Arguments for opening the module. If provider, fabric or domain is NULL, libfabric chooses one.
- */
+/* Arguments for opening the module. */
 struct raw_ofi_request {
     uint32_t abi;
     int me, n_pes;
     size_t nbytes; /* size in bytes of the memory that the module registers */
+    /* Names that the info of libfabric must have. */
     const char *provider, *fabric, *domain;
     /* Whether PEs share cores. If so, each poll without a result calls sched_yield(). */
     bool yields;
@@ -42,12 +41,19 @@ struct raw_ofi_request {
 };
 
 /* Atomic operations. In a fetching atomic, RAW_OFI_WRITE is a swap. */
-enum raw_ofi_op { RAW_OFI_ADD, RAW_OFI_XOR, RAW_OFI_READ, RAW_OFI_WRITE, RAW_OFI_CSWAP };
+enum raw_ofi_op {
+    RAW_OFI_NONE,
+    RAW_OFI_ADD,
+    RAW_OFI_XOR,
+    RAW_OFI_READ,
+    RAW_OFI_WRITE,
+    RAW_OFI_CSWAP
+};
 
 struct raw_ofi {
-    char provider[64], domain[64];
-    /* Whether the provider has atomics. If it has no atomics, store() uses plain writes. */
-    bool atomics;
+    char provider[64], fabric[64], domain[64];
+    /* Whether store() is an atomic write. Without such an atomic, store() is a plain write. */
+    bool atomic_stores;
     char *memory; /* memory of this PE, registered for local and remote access */
     struct raw_ofi_card card;
 
@@ -59,11 +65,16 @@ struct raw_ofi {
     /* Starts a get from an offset in the memory of PE pe. `local` must be in this PE's `memory`. */
     void (*get)(int pe, size_t offset, void *local, size_t nbytes);
     /*
+     * Returns whether the provider has an atomic on 4 or 8 bytes, as atomic() or as fetch_atomic()
+     * (fetches). For atomic(), the provider must also have fetch_add(), which flushes atomics.
+     */
+    bool (*has_atomic)(enum raw_ofi_op op, size_t nbytes, bool fetches);
+    /*
      * Starts an atomic on 4 or 8 bytes. wait() does not wait for this atomic, because it has no
-     * completion. The provider must have atomics.
+     * completion. The provider must have this atomic.
      */
     void (*atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value);
-    /* Starts a fetching atomic on 4 or 8 bytes. The provider must have atomics. */
+    /* Starts a fetching atomic on 4 or 8 bytes. The provider must have this atomic. */
     void (*fetch_atomic)(int pe, size_t offset, enum raw_ofi_op op, size_t nbytes, uint64_t value,
                          uint64_t compare);
     void (*fetch_add)(int pe, size_t offset, uint64_t value);

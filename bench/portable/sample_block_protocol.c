@@ -6,7 +6,9 @@
  * reads the samples from the struct bench_shared of each PE.
  */
 #include "harness.h"
-#include "raw_ofi.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static enum bench_path path_of(const struct bench *bench, const struct bench_run *run)
 {
@@ -26,11 +28,36 @@ const struct bench_body *bench_body_of(const struct bench *bench, const struct b
         return bench->node.origin != NULL ? &bench->node : NULL;
     case BENCH_FABRIC:
         if (run->fabric == NULL || bench->fabric.origin == NULL) return NULL;
-        return run->fabric->atomics || !bench->needs_atomics ? &bench->fabric : NULL;
+        return bench->atomic == RAW_OFI_NONE ||
+                       run->fabric->has_atomic(bench->atomic, run->nbytes, bench->fetches)
+                   ? &bench->fabric
+                   : NULL;
     case BENCH_MIXED:
         break;
     }
     return NULL;
+}
+
+/* Returns whether Steppe sends several transfers of the bench in one message. */
+static bool joins(const struct bench *bench, const struct bench_run *run)
+{
+    const char *provider = run->fabric->provider;
+
+    return run->nbytes <= bench->joined_up_to &&
+           (strcmp(bench->group, "session") == 0 || strncmp(provider, "tcp", 3) == 0 ||
+            strncmp(provider, "net", 3) == 0);
+}
+
+void bench_describe_raw(const struct bench *bench, const struct bench_run *run, char *text,
+                        size_t len)
+{
+    text[0] = '\0';
+    if (run->fabric == NULL || bench->fabric.origin == NULL || path_of(bench, run) != BENCH_FABRIC)
+        return;
+    if (bench_body_of(bench, run, BENCH_RAW) == NULL)
+        snprintf(text, len, "no raw side: %s does not have this atomic", run->fabric->provider);
+    else if (joins(bench, run))
+        snprintf(text, len, "plain loop");
 }
 
 static bool is_target(const struct bench *bench, const struct bench_run *run)

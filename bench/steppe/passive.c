@@ -71,8 +71,8 @@ static int open_passive(struct bench_run *run, const struct bench *bench, char *
         .description =                                                                             \
             operation " while the target " activity "; on the raw side the target polls",          \
         .metric = BENCH_LATENCY, .idle = idle_loop, .open = open_passive, .moves = moved,          \
-        .needs_atomics = (moved) == BENCH_MOVES_NOTHING, .steppe = {bench_##loop, NULL},           \
-        .node = {bench_node_##loop, NULL}, .fabric = {                                             \
+        .atomic = (moved) == BENCH_MOVES_NOTHING ? RAW_OFI_ADD : RAW_OFI_NONE, .fetches = true,    \
+        .steppe = {bench_##loop, NULL}, .node = {bench_node_##loop, NULL}, .fabric = {             \
             bench_fabric_##loop,                                                                   \
             NULL                                                                                   \
         }                                                                                          \

@@ -44,11 +44,11 @@ static struct raw_state {
     size_t nbytes;
     struct raw_ofi_card *cards;
     fi_addr_t *peers;
-    struct fi_context contexts[N_CONTEXTS];
-    struct fi_context *free[N_CONTEXTS]; /* stack of free contexts */
+    struct fi_context2 contexts[N_CONTEXTS];
+    struct fi_context2 *free[N_CONTEXTS]; /* stack of free contexts */
     int n_free;
     int n_idle; /* number of successive polls that found nothing */
-    bool atomics;
+    bool atomic_stores;
 } raw;
 
 static void __attribute__((noreturn)) raw_fatal(const char *call, const char *text)
@@ -107,7 +107,7 @@ static void raw_wait(void)
         raw_poll();
 }
 
-static struct fi_context *take_context(void)
+static struct fi_context2 *take_context(void)
 {
     while (raw.n_free == 0)
         raw_poll();
@@ -149,7 +149,7 @@ static void raw_put(int pe, size_t offset, const void *local, size_t nbytes)
 
 static void raw_get(int pe, size_t offset, void *local, size_t nbytes)
 {
-    struct fi_context *context = take_context();
+    struct fi_context2 *context = take_context();
     const struct raw_ofi_card *card = &raw.cards[pe];
 
     while (must_retry("fi_read", fi_read(raw.ep, local, nbytes, raw.desc, raw.peers[pe],
@@ -197,7 +197,7 @@ static void raw_fetch_atomic(int pe, size_t offset, enum raw_ofi_op op, size_t n
                              uint64_t value, uint64_t compare)
 {
     uint64_t address = raw.cards[pe].base + offset, key = raw.cards[pe].key;
-    struct fi_context *context = take_context();
+    struct fi_context2 *context = take_context();
     uint64_t *cell = set_cells(value, compare, nbytes);
 
     if (op == RAW_OFI_CSWAP)
@@ -235,7 +235,7 @@ static void raw_store(int pe, size_t offset, uint64_t value)
 {
     const struct raw_ofi_card *card = &raw.cards[pe];
 
-    if (raw.atomics) {
+    if (raw.atomic_stores) {
         raw_atomic(pe, offset, RAW_OFI_WRITE, sizeof(value), value);
         return;
     }
@@ -247,37 +247,46 @@ static void raw_store(int pe, size_t offset, uint64_t value)
 
 /* ---- opening ------------------------------------------------------------------ */
 
-static char *copy_of(const char *text)
-{
-    return text != NULL && *text != '\0' ? strdup(text) : NULL;
-}
-
 static struct fi_info *make_hints(const struct raw_ofi_request *request, uint64_t caps)
 {
     struct fi_info *hints = fi_allocinfo();
 
     if (hints == NULL) return NULL;
     hints->caps = caps;
-    hints->mode = FI_CONTEXT;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode =
         FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->av_type = FI_AV_TABLE;
-    hints->fabric_attr->prov_name = copy_of(request->provider);
-    hints->fabric_attr->name = copy_of(request->fabric);
-    hints->domain_attr->name = copy_of(request->domain);
+    hints->fabric_attr->prov_name = strdup(request->provider);
     return hints;
+}
+
+/*
+ * Returns whether info has the requested names. libfabric also lists the provider on other
+ * interfaces, and lists tcp;ofi_rxm if tcp is requested with atomics and has none.
+ */
+static bool is_requested(const struct fi_info *info, const struct raw_ofi_request *request)
+{
+    return strcmp(info->fabric_attr->prov_name, request->provider) == 0 &&
+           strcmp(info->fabric_attr->name, request->fabric) == 0 &&
+           strcmp(info->domain_attr->name, request->domain) == 0;
 }
 
 static int get_info(const struct raw_ofi_request *request, uint64_t caps)
 {
-    struct fi_info *hints = make_hints(request, caps);
+    struct fi_info *hints = make_hints(request, caps), *list = NULL, *info;
     int rc =
-        hints != NULL ? fi_getinfo(FI_VERSION(1, 11), NULL, NULL, 0, hints, &raw.info) : -FI_ENOMEM;
+        hints != NULL ? fi_getinfo(FI_VERSION(1, 11), NULL, NULL, 0, hints, &list) : -FI_ENOMEM;
 
     fi_freeinfo(hints);
-    return rc;
+    if (rc != 0) return rc;
+    for (info = list; info != NULL && !is_requested(info, request);)
+        info = info->next;
+    raw.info = info != NULL ? fi_dupinfo(info) : NULL;
+    fi_freeinfo(list);
+    return raw.info != NULL ? 0 : -FI_ENODATA;
 }
 
 static int find_provider(const struct raw_ofi_request *request, char *reason, size_t len)
@@ -286,22 +295,22 @@ static int find_provider(const struct raw_ofi_request *request, char *reason, si
 
     if (rc != 0) rc = get_info(request, FI_MSG | FI_RMA);
     if (rc != 0)
-        snprintf(reason, len, "no provider%s%s offers FI_EP_RDM with FI_RMA: %s",
-                 request->provider != NULL ? " named " : "",
-                 request->provider != NULL ? request->provider : "", fi_strerror(-rc));
+        snprintf(reason, len, "%s on %s %s does not offer FI_EP_RDM with FI_RMA: %s",
+                 request->provider, request->fabric, request->domain, fi_strerror(-rc));
     return rc;
 }
 
 /*
- * Returns whether the provider has atomics. The function asks the domain, because some providers
- * (such as net) report FI_ATOMIC but have no atomics.
+ * Asks the domain, because some providers (such as net) report FI_ATOMIC but have no atomics.
  */
-static bool has_atomics(void)
+static bool raw_has_atomic(enum raw_ofi_op op, size_t nbytes, bool fetches)
 {
     struct fi_atomic_attr attr;
+    uint64_t flags = op == RAW_OFI_CSWAP ? FI_COMPARE_ATOMIC : fetches ? FI_FETCH_ATOMIC : 0;
 
-    return fi_query_atomic(raw.domain, FI_UINT64, FI_SUM, &attr, FI_FETCH_ATOMIC) == 0 &&
-           fi_query_atomic(raw.domain, FI_UINT64, FI_ATOMIC_WRITE, &attr, 0) == 0;
+    return (raw.info->caps & FI_ATOMIC) != 0 &&
+           (fetches || raw_has_atomic(RAW_OFI_ADD, sizeof(uint64_t), true)) &&
+           fi_query_atomic(raw.domain, type_of(nbytes), op_of(op), &attr, flags) == 0;
 }
 
 static int open_endpoint(const char **call)
@@ -317,7 +326,7 @@ static int open_endpoint(const char **call)
     *call = "fi_domain";
     rc = fi_domain(raw.fabric, raw.info, &raw.domain, NULL);
     if (rc != 0) return rc;
-    raw.atomics = (raw.info->caps & FI_ATOMIC) != 0 && has_atomics();
+    raw.atomic_stores = raw_has_atomic(RAW_OFI_WRITE, sizeof(uint64_t), false);
     *call = "fi_av_open";
     rc = fi_av_open(raw.domain, &av_attr, &raw.av, NULL);
     if (rc != 0) return rc;
@@ -404,8 +413,10 @@ static void raw_close(void)
 static void fill_table(struct raw_ofi *out)
 {
     snprintf(out->provider, sizeof(out->provider), "%s", raw.info->fabric_attr->prov_name);
+    snprintf(out->fabric, sizeof(out->fabric), "%s", raw.info->fabric_attr->name);
     snprintf(out->domain, sizeof(out->domain), "%s", raw.info->domain_attr->name);
-    out->atomics = raw.atomics;
+    out->atomic_stores = raw.atomic_stores;
+    out->has_atomic = raw_has_atomic;
     out->memory = raw.memory;
     out->connect = raw_connect;
     out->put = raw_put;

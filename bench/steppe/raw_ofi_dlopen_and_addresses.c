@@ -53,15 +53,6 @@ static void *open_module(char *reason, size_t len)
     return handle;
 }
 
-/*
- * Returns `name`, the name of the provider or domain that the library uses. If `name` is empty,
- * returns the value of the environment variable.
- */
-static const char *name_or_env(const char *name, const char *variable)
-{
-    return name[0] != '\0' ? name : getenv(variable);
-}
-
 static int open_raw(const struct bench_run *run, const struct bench_machine *machine, char *reason,
                     size_t len)
 {
@@ -70,9 +61,9 @@ static int open_raw(const struct bench_run *run, const struct bench_machine *mac
         .me = run->me,
         .n_pes = run->n_pes,
         .nbytes = 2 * run->region + sizeof(struct bench_flags),
-        .provider = name_or_env(machine->provider, "SHMEM_OFI_PROVIDER"),
-        .fabric = getenv("SHMEM_OFI_FABRIC"),
-        .domain = name_or_env(machine->domain, "SHMEM_OFI_DOMAIN"),
+        .provider = machine->provider,
+        .fabric = machine->fabric,
+        .domain = machine->domain,
         .yields = run->crowded,
         .fatal = fatal,
     };

@@ -24,23 +24,23 @@
 /* ---- the heading ----------------------------------------------------------------------- */
 
 /*
- * Finds out which libfabric provider and domain the library uses. shmemx_space_print() writes a
- * table of spaces that contains both names. If the table does not contain them, the fields stay
+ * Finds out which libfabric provider, fabric and domain the library uses. shmemx_space_print()
+ * writes a table of spaces that contains the names. If the library uses no fabric, the fields stay
  * empty.
  */
 static void describe_provider(struct bench_machine *machine)
 {
     FILE *table = tmpfile();
-    char line[512], provider[64], domain[64];
+    char line[512];
 
     if (table == NULL) return;
     if (shmemx_space_print(fileno(table)) == 0) rewind(table);
-    while (fgets(line, sizeof(line), table) != NULL)
-        if (sscanf(line, "%*s default %*s %*s %*s %*s %63s %63s", provider, domain) == 2 &&
-            strcmp(domain, "-") != 0) {
-            snprintf(machine->provider, sizeof(machine->provider), "%s", provider);
-            snprintf(machine->domain, sizeof(machine->domain), "%s", domain);
-        }
+    while (fgets(line, sizeof(line), table) != NULL) {
+        sscanf(line, "spaces of pe %*d: node path %*s fabric %63s on %63s", machine->provider,
+               machine->fabric);
+        sscanf(line, "%*s default %*s %*s %*s %*s %*s %63s", machine->domain);
+    }
+    if (machine->fabric[0] == '\0') machine->provider[0] = machine->domain[0] = '\0';
     fclose(table);
 }
 

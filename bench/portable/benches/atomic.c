@@ -185,37 +185,27 @@ LOOP void node(struct bench_run *run, uint64_t n_ops, enum op op)
     (void)result;
 }
 
-static enum raw_ofi_op raw_op(enum op op)
-{
-    static const enum raw_ofi_op ops[] = {
-        [ADD] = RAW_OFI_ADD,       [INC] = RAW_OFI_ADD,       [XOR] = RAW_OFI_XOR,
-        [SET] = RAW_OFI_WRITE,     [FETCH] = RAW_OFI_READ,    [FETCH_ADD] = RAW_OFI_ADD,
-        [FETCH_INC] = RAW_OFI_ADD, [FETCH_XOR] = RAW_OFI_XOR, [SWAP] = RAW_OFI_WRITE,
-        [CSWAP] = RAW_OFI_CSWAP};
-
-    return ops[op];
-}
-
-static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_by_one)
+static void fabric(struct bench_run *run, uint64_t n_ops, enum raw_ofi_op op, bool fetches,
+                   bool one_by_one)
 {
     size_t offset = BENCH_FABRIC_FLAG(run, counter);
 
     for (uint64_t i = 0; i < n_ops; i++)
-        if (!fetches(op)) {
-            run->fabric->atomic(run->peer, offset, raw_op(op), run->nbytes, i);
+        if (!fetches) {
+            run->fabric->atomic(run->peer, offset, op, run->nbytes, i);
         } else {
-            run->fabric->fetch_atomic(run->peer, offset, raw_op(op), run->nbytes, i + 1, i);
+            run->fabric->fetch_atomic(run->peer, offset, op, run->nbytes, i + 1, i);
             if (one_by_one) run->fabric->wait();
         }
-    if (!fetches(op)) bench_fabric_flush(run, run->peer);
-    if (!one_by_one) run->fabric->wait();
+    if (!fetches) run->fabric->fetch_add(run->peer, offset, 0); /* follows the atomics */
+    run->fabric->wait();
 }
 
 /*
  * Defines three loops for one atomic: Steppe's loop, the raw loop on the node, and the raw loop on
- * the fabric.
+ * the fabric, which performs raw_op.
  */
-#define LOOPS(name, op)                                                                            \
+#define LOOPS(name, op, raw_op)                                                                    \
     static void steppe_##name(struct bench_run *run, uint64_t n_ops)                               \
     {                                                                                              \
         steppe(run, n_ops, op);                                                                    \
@@ -226,9 +216,9 @@ static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_b
     }                                                                                              \
     static void fabric_##name(struct bench_run *run, uint64_t n_ops)                               \
     {                                                                                              \
-        fabric(run, n_ops, op, true);                                                              \
+        fabric(run, n_ops, raw_op, (op) >= FETCH, true);                                           \
     }                                                                                              \
-    struct bench
+    enum { raw_op_##name = raw_op, fetches_##name = (op) >= FETCH }
 #define LOOPS_NBI(name, op)                                                                        \
     static void steppe_##name##_nbi(struct bench_run *run, uint64_t n_ops)                         \
     {                                                                                              \
@@ -236,20 +226,20 @@ static void fabric(struct bench_run *run, uint64_t n_ops, enum op op, bool one_b
     }                                                                                              \
     static void fabric_##name##_nbi(struct bench_run *run, uint64_t n_ops)                         \
     {                                                                                              \
-        fabric(run, n_ops, op, false);                                                             \
+        fabric(run, n_ops, (enum raw_ofi_op)raw_op_##name, true, false);                           \
     }                                                                                              \
     struct bench
 
-LOOPS(add, ADD);
-LOOPS(inc, INC);
-LOOPS(xor, XOR);
-LOOPS(set, SET);
-LOOPS(fetch, FETCH);
-LOOPS(fetch_add, FETCH_ADD);
-LOOPS(fetch_inc, FETCH_INC);
-LOOPS(fetch_xor, FETCH_XOR);
-LOOPS(swap, SWAP);
-LOOPS(cswap, CSWAP);
+LOOPS(add, ADD, RAW_OFI_ADD);
+LOOPS(inc, INC, RAW_OFI_ADD);
+LOOPS(xor, XOR, RAW_OFI_XOR);
+LOOPS(set, SET, RAW_OFI_WRITE);
+LOOPS(fetch, FETCH, RAW_OFI_READ);
+LOOPS(fetch_add, FETCH_ADD, RAW_OFI_ADD);
+LOOPS(fetch_inc, FETCH_INC, RAW_OFI_ADD);
+LOOPS(fetch_xor, FETCH_XOR, RAW_OFI_XOR);
+LOOPS(swap, SWAP, RAW_OFI_WRITE);
+LOOPS(cswap, CSWAP, RAW_OFI_CSWAP);
 #if BENCH_TEAMS
 LOOPS_NBI(fetch, FETCH);
 LOOPS_NBI(fetch_add, FETCH_ADD);
@@ -271,7 +261,7 @@ void bench_node_fetch_add(struct bench_run *run, uint64_t n_ops)
 
 void bench_fabric_fetch_add(struct bench_run *run, uint64_t n_ops)
 {
-    fabric(run, n_ops, FETCH_ADD, true);
+    fabric(run, n_ops, RAW_OFI_ADD, true, true);
 }
 
 /*
@@ -316,8 +306,10 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
 
 #define ATOMIC(label, text, loop)                                                                  \
     .name = label, .group = "atomic", .description = "shmem_TYPE_atomic_" text,                    \
-    .metric = BENCH_LATENCY, .sized = true, .sizes = widths, .needs_atomics = true,                \
-    .steppe = {steppe_##loop, NULL}, .node = {node_##loop, NULL}, .fabric = {fabric_##loop, NULL}
+    .metric = BENCH_LATENCY, .sized = true, .sizes = widths,                                       \
+    .atomic = (enum raw_ofi_op)raw_op_##loop, .fetches = fetches_##loop,                           \
+    .joined_up_to = fetches_##loop ? 0 : sizeof(uint64_t), .steppe = {steppe_##loop, NULL},        \
+    .node = {node_##loop, NULL}, .fabric = {fabric_##loop, NULL}
 #define INCREMENTS .fill = fill_inc, .check = check_inc
 #define PLAIN(label, routine, loop)                                                                \
     {                                                                                              \
@@ -331,7 +323,7 @@ static const size_t widths[] = {sizeof(uint32_t), sizeof(uint64_t), 0};
 #define NBI(label, routine, loop)                                                                  \
     {                                                                                              \
         .name = label, .group = "atomic", .metric = BENCH_LATENCY, .sized = true, .sizes = widths, \
-        .needs_atomics = true,                                                                     \
+        .atomic = (enum raw_ofi_op)raw_op_##loop, .fetches = true,                                 \
         .description = "shmem_TYPE_atomic_" routine                                                \
                        "_nbi called back to back, with one shmem_quiet per sample",                \
         .min_ops = 1000, .steppe = {steppe_##loop##_nbi, NULL}, .node = {node_##loop, NULL},       \

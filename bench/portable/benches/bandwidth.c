@@ -86,7 +86,7 @@ void bench_fabric_get_window(struct bench_run *run, uint64_t n_ops)
 }
 
 #define PUTS                                                                                       \
-    .moves = BENCH_PUTS, .steppe = {bench_put_window, NULL},                                       \
+    .moves = BENCH_PUTS, .joined_up_to = BENCH_JOINED_PUT, .steppe = {bench_put_window, NULL},     \
     .node = {bench_node_put_window, NULL}, .fabric = {bench_fabric_put_window, NULL}
 #define GETS                                                                                       \
     .moves = BENCH_GETS, .steppe = {bench_get_window, NULL},                                       \

@@ -65,6 +65,7 @@ static const struct bench rows[] = {
      .fill = bench_collective_fill,
      .check = check,
      .steppe = {broadcast, NULL},
+     .joined_up_to = SIZE_MAX, /* data and flag are one message */
      .fabric = {fabric_broadcast, NULL}},
 };
 BENCH_LIST(bench_list_broadcast, rows);

@@ -116,7 +116,8 @@ void bench_session_close(struct bench_run *run)
 
 #define P                                                                                          \
     .metric = BENCH_LATENCY, .min_ops = 1000, .fill = fill_p, .check = check_p, .walks = true,     \
-    .steppe = {bench_p, NULL}, .node = {bench_node_p, NULL}, .fabric = {bench_fabric_p, NULL}
+    .joined_up_to = sizeof(uint64_t), .steppe = {bench_p, NULL}, .node = {bench_node_p, NULL},     \
+    .fabric = {bench_fabric_p, NULL}
 
 static const struct bench rows[] = {
     {.name = "p",

@@ -85,7 +85,7 @@ static void fabric_get_rate(struct bench_run *run, uint64_t n_ops)
 
 #define RATE .metric = BENCH_RATE, .min_ops = 1000
 #define PUTS                                                                                       \
-    RATE, .moves = BENCH_PUTS, .steppe = {bench_put_rate, NULL},                                   \
+    RATE, .moves = BENCH_PUTS, .joined_up_to = BENCH_JOINED_PUT, .steppe = {bench_put_rate, NULL}, \
           .node = {bench_node_put_rate, NULL}, .fabric = {bench_fabric_put_stream, NULL}
 #define GETS                                                                                       \
     RATE, .moves = BENCH_GETS, .steppe = {get_rate, NULL}, .node = {bench_node_get, NULL},         \
@@ -102,6 +102,7 @@ static const struct bench rows[] = {
      .description = "shmem_putmem of 8 bytes called back to back, with one shmem_quiet per sample",
      RATE,
      .moves = BENCH_PUTS,
+     .joined_up_to = BENCH_JOINED_PUT,
      .steppe = {put_rate_blocking, NULL},
      .node = {bench_node_put_rate, NULL},
      .fabric = {bench_fabric_put_stream, NULL}},

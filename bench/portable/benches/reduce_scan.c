@@ -136,6 +136,7 @@ static const struct bench rows[] = {
      .fill = fill_doubles,
      .check = check_reduce,
      .steppe = {reduce, NULL},
+     .joined_up_to = SIZE_MAX, /* data and flag are one message */
      .fabric = {fabric_reduce, NULL}},
     {.name = "inscan",
      .description = "shmem_double_sum_inscan",

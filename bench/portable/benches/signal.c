@@ -174,7 +174,9 @@ static void fabric_pong(struct bench_run *run, uint64_t n_ops)
         fabric_turn(run, false);
 }
 
-#define SIGNAL .group = "signal", .metric = BENCH_LATENCY, .sized = true
+/* Steppe sends the data and the signal in one message. */
+#define SIGNAL                                                                                     \
+    .group = "signal", .metric = BENCH_LATENCY, .sized = true, .joined_up_to = BENCH_JOINED_SIGNAL
 
 static const struct bench rows[] = {
     {.name = "put-signal",
