@@ -20,6 +20,15 @@
 #define MODULE_FILE "steppe/ofi.so"
 #define MODULE_ENTRY "stp_ofi_open"
 
+/* CMake defines the version of libfabric with which the module is built, if a module is built. */
+#ifndef STP_LIBFABRIC_VERSION
+#define STP_LIBFABRIC_VERSION "1.17"
+#endif
+
+const char stp_fabric_module_advice[] =
+    "install libfabric " STP_LIBFABRIC_VERSION " or newer (Debian: libfabric1), put its folder "
+    "first in LD_LIBRARY_PATH, or build Steppe again with the libfabric that is installed";
+
 /*
  * Writes a path to the buffer path. The path consists of the first len characters of prefix,
  * followed by the complete strings separator and MODULE_FILE. Returns true if a file with this path
@@ -100,6 +109,31 @@ int stp_fabric_module_path(char *path, size_t path_len, char *reason, size_t rea
     return -ENOENT;
 }
 
+/*
+ * Writes the reason why the module cannot be loaded. `text` is the loader's message. If the loader
+ * found a libfabric that lacks a symbol version, its message begins with the path of this
+ * libfabric, and the reason gives both versions. The loaded libfabric is kept, because some
+ * libraries below libfabric cannot be unloaded.
+ */
+static void describe_failure(const char *text, char *reason, size_t len)
+{
+    const char *node = strstr(text, ": version `FABRIC_");
+    char *path = node != NULL ? strndup(text, (size_t)(node - text)) : NULL;
+    void *libfabric = path != NULL ? dlopen(path, RTLD_LAZY | RTLD_LOCAL) : NULL;
+    uint32_t (*version)(void) = NULL;
+
+    if (libfabric != NULL) *(void **)&version = dlsym(libfabric, "fi_version");
+    if (version == NULL)
+        snprintf(reason, len, "%s", text);
+    else
+        snprintf(reason, len,
+                 "libfabric %u.%u (%s) was found, but the module was built with "
+                 "libfabric " STP_LIBFABRIC_VERSION " and needs its %.*s",
+                 version() >> 16, version() & 0xffff, path, (int)strcspn(node + 11, "'"),
+                 node + 11);
+    free(path);
+}
+
 int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *reason, size_t len)
 {
     char path[PATH_MAX];
@@ -112,7 +146,7 @@ int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *reason, size_t le
     if (found == NULL) {
         const char *text = dlerror();
 
-        snprintf(reason, len, "%s", text != NULL ? text : path);
+        describe_failure(text != NULL ? text : path, reason, len);
         if (handle != NULL) dlclose(handle);
         return -ENOEXEC;
     }

@@ -8,6 +8,9 @@
 
 #include <stddef.h>
 
+/* Advice for users when stp_fabric_module_dlopen() returns -ENOEXEC. */
+extern const char stp_fabric_module_advice[];
+
 /* Type of the only function that the module exports. Callers cast it to stp_ofi_open_fn. */
 typedef void (*stp_module_entry_fn)(void);
 
@@ -28,7 +31,7 @@ int stp_fabric_module_path(char *path, size_t path_len, char *reason, size_t rea
  *
  * Returns 0, or an error after writing an error text to reason, a buffer of len bytes. The error is
  * -ENOENT if this installation has no fabric module. It is -ENOEXEC if the module cannot be loaded
- * (for example because libfabric is missing) or is not a module of Steppe.
+ * (for example because libfabric is missing or too old) or is not a module of Steppe.
  */
 int stp_fabric_module_dlopen(stp_module_entry_fn *entry, char *reason, size_t len);
 

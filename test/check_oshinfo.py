@@ -426,6 +426,33 @@ def told_of_wrong_provider():
           f"at most 3 lines of PE 0 that propose tcp: {done.stderr}")
 
 
+def old_libfabric():
+    """A libfabric that is too old for the fabric module: job and doctor give both versions."""
+    with tempfile.TemporaryDirectory() as folder:
+        library, nodes = os.path.join(folder, "libfabric.so.1"), os.path.join(folder, "nodes.map")
+        with open(nodes, "w", encoding="ascii") as out:
+            out.write("FABRIC_1.0 { global: fi_version; local: *; };\n")
+        built = subprocess.run(
+            ["cc", "-shared", "-fPIC", "-Wl,-soname,libfabric.so.1,--version-script=" + nodes,
+             "-x", "c", "-", "-o", library], text=True, check=False, capture_output=True,
+            input="unsigned fi_version(void) { return 1u << 16 | 5; }\n")
+        if built.returncode != 0:
+            print(f"not tried: an old libfabric ({built.stderr})")
+            return
+        found = f"libfabric 1.5 ({library}) was found, but the module was built with libfabric "
+        status, rows = doctor({b"LD_LIBRARY_PATH": folder.encode()})
+        check(status == 3, f"doctor: an old libfabric: status {status}, expected 3")
+        expect(rows, "fabric", "problem", found, "and needs its FABRIC_1.")
+        expect(rows, "fabric", "problem", "LD_LIBRARY_PATH, or build Steppe again", field="do")
+        oshrun = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "oshrun")
+        done = subprocess.run(
+            ["timeout", "-k", "5", "60", oshrun, "-n", "2", sys.argv[1], "--spaces"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            env={**os.environ, "SHMEM_NODE": "off", "SHMEM_GPU": "off", "LD_LIBRARY_PATH": folder})
+        check(done.returncode != 0 and found in done.stderr and "; install libfabric" in done.stderr,
+              f"a job with an old libfabric: status {done.returncode}: {done.stderr}")
+
+
 def doctor_of_limits(healthy):
     status, rows = doctor(before=limit(resource.RLIMIT_NOFILE, 12))
     check(status == 3, f"doctor: 12 descriptors: status {status}, expected 3")
@@ -538,6 +565,8 @@ def check_doctors():
     doctor_of_left_files()
     told_at_start()
     told_of_wrong_provider()
+    if "offered" in report("providers")["providers"]:
+        old_libfabric()
     doctor_of_limits(healthy)
     doctor_without_network()
     doctor_of_hidden_memory()

@@ -7,6 +7,7 @@
 
 #include "base/fabric_module_dlopen.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -85,6 +86,7 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
 {
     stp_module_entry_fn open_fn;
     char reason[512];
+    int rc;
 
     if (stp_rt.n_nodes == 1) {
         /* Users would otherwise notice a misspelt name only in a job on several nodes. */
@@ -94,11 +96,13 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
                      reason);
         return;
     }
-    if (stp_fabric_module_dlopen(&open_fn, reason, sizeof(reason)) != 0)
+    rc = stp_fabric_module_dlopen(&open_fn, reason, sizeof(reason));
+    if (rc != 0)
         stp_fatal("shmem_init",
                   "this job needs a fabric, because its PEs are on several nodes, but the fabric "
-                  "module cannot be loaded: %s",
-                  reason);
+                  "module cannot be loaded: %s%s%s",
+                  reason, rc == -ENOEXEC ? "; " : "",
+                  rc == -ENOEXEC ? stp_fabric_module_advice : "");
     fabric_fill_core(callbacks);
     if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
         stp_fatal("shmem_init",

@@ -6,10 +6,12 @@
  */
 #include "doctor.h"
 
+#include "base/fabric_module_dlopen.h"
 #include "boot/boot_internal.h"
 #include "core/job_state.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,10 +182,15 @@ void stp_doctor_fabric(struct stp_doctor *doctor)
                                          doctor->n_networks > 0 ? doctor->networks : NULL,
                                          doctor->n_networks, reason, sizeof(reason));
     if (offers->version.running == 0) {
+        bool broken = rc == -ENOEXEC;
+
         stp_doctor_add_check(
-            doctor, stp_doctor_job_needs_fabric(doctor) ? STP_CHECK_PROBLEM : STP_CHECK_WARNING,
+            doctor,
+            stp_doctor_job_needs_fabric(doctor) || (broken && !doctor->has_job) ? STP_CHECK_PROBLEM
+                                                                                : STP_CHECK_WARNING,
             "fabric", "jobs on several hosts need the fabric module",
-            "install libfabric (Debian: libfabric1), and install Steppe with its fabric module",
+            broken ? stp_fabric_module_advice
+                   : "install Steppe with its fabric module (CMake option STEPPE_FABRIC=ON)",
             "the fabric module cannot be loaded: %s", reason[0] != '\0' ? reason : strerror(-rc));
         return;
     }
