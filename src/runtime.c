@@ -264,6 +264,8 @@ static void runtime_fill_pe_info(struct stp_pe_info *pe_info)
     settings->addr_len = (uint32_t)stp_rt.fabric.addr_len;
     settings->peer_table = stp_rt.fabric.peer_table;
     settings->dialect = stp_rt.fabric.dialect;
+    settings->abi = stp_rt.fabric.abi;
+    settings->libfabric = stp_rt.fabric.libfabric;
     memcpy(pe_info->addr, stp_rt.fabric.addr, stp_rt.fabric.addr_len);
 }
 

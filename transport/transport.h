@@ -148,6 +148,11 @@ struct stp_core {
     uint64_t job_token;
     bool thread_multiple; /* true if several application threads may call the module at once */
     bool devices;         /* true if this PE has device memory that the provider should access */
+    /*
+     * True if the program had loaded libfabric before the library loaded the module. The program
+     * may then use libfabric itself, so the module must not change libfabric's defaults.
+     */
+    bool program_has_libfabric;
     const struct stp_env *env;
     /* Network addresses of this host, or NULL if the job runs on one host. */
     const struct stp_network *networks;
@@ -252,6 +257,8 @@ struct stp_fabric {
     uint32_t dialect; /* code for the formats of atomics and keys, equal on all PEs */
     bool needs_syscalls; /* true if each operation and each poll makes system calls */
     bool peer_table;     /* true if region_peers() needs the descriptors of all PEs */
+    bool one_libfabric;  /* true if all PEs must have the same version of libfabric */
+    uint32_t libfabric;  /* version of libfabric, as in struct stp_fabric_version */
 
     /*
      * Passes the addresses of all PEs to the module. The array addrs has n_pes entries of addr_len

@@ -25,7 +25,9 @@ struct stp_settings {
     uint64_t window_bytes;
     int64_t variables[STP_SETTINGS_VARIABLES]; /* values of the variables in exchange_variables[] */
     uint32_t n_globals; /* number of address ranges of symmetric global variables */
-    /* The next four fields are copies of the fields with the same names in struct stp_fabric. */
+    /* The next six fields are copies of the fields with the same names in struct stp_fabric. */
+    uint32_t abi; /* version of the fabric module's interface */
+    uint32_t libfabric;
     uint32_t peer_table;
     uint32_t dialect;
     uint32_t addr_len;

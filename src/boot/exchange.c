@@ -221,7 +221,27 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
         stp_env_format_size((size_t)value, text, len);
 }
 
-#define VALUE_MAX 64
+#define VALUE_MAX 80
+
+/*
+ * Returns the name of the setting if the PEs have different providers, or versions of libfabric
+ * that cannot work together. Otherwise returns NULL. Different versions can work together if their
+ * providers use the same formats, unless the module asks for one version (one_libfabric).
+ */
+static const char *libfabric_differs(const struct stp_settings *a, const struct stp_settings *b)
+{
+    bool same_formats = a->addr_len == b->addr_len && a->peer_table == b->peer_table &&
+                        a->dialect == b->dialect && !stp_rt.fabric.one_libfabric;
+
+    if (strcmp(a->provider, b->provider) != 0) return "fabric provider (SHMEM_OFI_PROVIDER)";
+    return a->libfabric == b->libfabric || same_formats ? NULL : "version of libfabric";
+}
+
+static void format_libfabric(const struct stp_settings *settings, char *text)
+{
+    snprintf(text, VALUE_MAX, "%s of libfabric %u.%u", settings->provider,
+             settings->libfabric >> 16, settings->libfabric & 0xffff);
+}
 
 /*
  * Returns the name of the first setting that differs between `a` and `b`, or NULL if all settings
@@ -231,6 +251,8 @@ static void format_value(const char *name, int64_t value, char *text, size_t len
 static const char *settings_differ(const struct stp_settings *a, const struct stp_settings *b,
                                    char *text_a, char *text_b)
 {
+    const char *fabric = libfabric_differs(a, b);
+
     text_a[0] = text_b[0] = '\0';
     for (size_t i = 0; i < STP_SETTINGS_VARIABLES; i++) {
         if (a->variables[i] == b->variables[i]) continue;
@@ -243,10 +265,15 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
         stp_env_format_size(b->window_bytes, text_b, VALUE_MAX);
         return "window size (SHMEM_WINDOW_SIZE)";
     }
-    if (strcmp(a->provider, b->provider) != 0) {
-        snprintf(text_a, VALUE_MAX, "%s", a->provider);
-        snprintf(text_b, VALUE_MAX, "%s", b->provider);
-        return "fabric provider (SHMEM_OFI_PROVIDER)";
+    if (a->abi != b->abi) {
+        snprintf(text_a, VALUE_MAX, "%u", a->abi);
+        snprintf(text_b, VALUE_MAX, "%u", b->abi);
+        return "version of the fabric module";
+    }
+    if (fabric != NULL) {
+        format_libfabric(a, text_a);
+        format_libfabric(b, text_b);
+        return fabric;
     }
     if (a->addr_len != b->addr_len) {
         snprintf(text_a, VALUE_MAX, "%u bytes", a->addr_len);
@@ -254,8 +281,7 @@ static const char *settings_differ(const struct stp_settings *a, const struct st
         return "length of fabric addresses (IPv4 or IPv6; see SHMEM_OFI_INTERFACE)";
     }
     if (a->peer_table != b->peer_table || a->dialect != b->dialect)
-        return "use of the fabric provider for atomics or memory registration (compare the "
-               "versions of libfabric)";
+        return "use of the fabric provider for atomics or memory registration";
     if (a->layout == b->layout) {
         if (a->globals == b->globals) return NULL;
         snprintf(text_a, VALUE_MAX, "%u ranges", a->n_globals);

@@ -22,6 +22,7 @@
 /* The versions that programs of the present headers link with. */
 SHIM_EXPORT int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
                            const struct fi_info *hints, struct fi_info **info);
+SHIM_EXPORT uint32_t fi_version(void);
 SHIM_EXPORT int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 
 /* A function of libfabric itself: it is loaded by now, but perhaps for the fabric module alone. */
@@ -224,6 +225,13 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
     if (rc != 0) return rc;
     claim_all(info, shim_modes()->hmem && hints != NULL && (hints->caps & FI_HMEM));
     return *info != NULL ? 0 : -FI_ENODATA;
+}
+
+uint32_t fi_version(void)
+{
+    uint32_t (*get)(void) = (uint32_t(*)(void))real("fi_version");
+
+    return shim_modes()->version != 0 ? shim_modes()->version : get();
 }
 
 /* ---- opening ------------------------------------------------------------------- */

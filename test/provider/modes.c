@@ -131,6 +131,14 @@ static bool read_number(const char *word, const char *value)
 
 static bool read_text(const char *word, const char *value)
 {
+    unsigned major, minor;
+
+    if (strcmp(word, "version") == 0) {
+        if (value == NULL || sscanf(value, "%u.%u", &major, &minor) != 2)
+            shim_die("PROVSHIM: version=MAJOR.MINOR");
+        modes.version = major << 16 | minor;
+        return true;
+    }
     if (strcmp(word, "name") == 0) {
         if (value == NULL || *value == '\0') shim_die("PROVSHIM: name=PROVIDER");
         modes.name = strdup(value);

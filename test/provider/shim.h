@@ -40,6 +40,7 @@ struct shim_modes {
     size_t delay, lag, storm, pause; /* microseconds */
     const char *base;                /* the provider that is really there */
     const char *name;                /* what it is called, NULL: as it is */
+    unsigned version;                /* returned by fi_version(), 0: the real version */
 };
 
 /* What PROVSHIM says; ends the process when it cannot be understood. */

@@ -242,6 +242,8 @@ static void fill(struct stp_fabric *fabric)
                       (uint32_t)stp_ofi.has_cqdata << 2 |
                       (uint32_t)stp_ofi.info->domain_attr->mr_key_size << 8 |
                       (uint32_t)stp_ofi.packed_size << 16;
+    fabric->libfabric = fi_version();
+    fabric->one_libfabric = stp_ofi_is(stp_ofi.info, STP_OFI_SHM);
     fabric->connect = stp_ofi_connect;
     fabric->remove_files = stp_ofi_is(stp_ofi.info, STP_OFI_SHM) ? stp_ofi_shm_remove_files : NULL;
     fabric->region_add = stp_ofi_region_add;
