@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Bits of mr_mode that this module supports (region_mr.c and local_mr.c). */
 #define MR_MODES (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
@@ -33,11 +34,27 @@ static bool differs(const char *requested, const char *name)
     return requested != NULL && (name == NULL || strcmp(requested, name) != 0);
 }
 
-static enum stp_provider_verdict judge_name(const struct fi_info *info, const struct stp_env *env)
+/*
+ * Returns whether the user wants the provider net, but this libfabric has merged it into tcp. The
+ * native provider tcp then takes the place of net.
+ */
+static bool net_is_tcp(const struct fi_info *infos, const struct stp_env *env)
+{
+    if (env->ofi_provider == NULL || strcasecmp(env->ofi_provider, "net") != 0 ||
+        FI_VERSION_LT(fi_version(), FI_VERSION(1, 18)))
+        return false;
+    while (infos != NULL && !stp_ofi_names("net", infos->fabric_attr->prov_name))
+        infos = infos->next;
+    return infos == NULL;
+}
+
+static enum stp_provider_verdict judge_name(const struct fi_info *info, const struct stp_env *env,
+                                            bool net_means_tcp)
 {
     const char *provider = info->fabric_attr->prov_name;
 
-    if (env->ofi_provider != NULL && !stp_ofi_names(env->ofi_provider, provider))
+    if (net_means_tcp ? strcmp(provider, "tcp") != 0
+                      : env->ofi_provider != NULL && !stp_ofi_names(env->ofi_provider, provider))
         return STP_PROVIDER_NOT_PROVIDER;
     if (differs(env->ofi_fabric, info->fabric_attr->name)) return STP_PROVIDER_NOT_FABRIC;
     if (differs(env->ofi_domain, info->domain_attr->name)) return STP_PROVIDER_NOT_DOMAIN;
@@ -101,12 +118,12 @@ bool stp_ofi_leaves_host(const struct fi_info *info)
     return !stp_ofi_is(info, STP_OFI_SHM) && reach_of(info) == REACH_ALL;
 }
 
-static void judge(struct stp_ofi_choice *choice, const struct stp_core *core)
+static void judge(struct stp_ofi_choice *choice, const struct stp_core *core, bool net_means_tcp)
 {
     const struct fi_info *info = choice->info;
     const char *unsafe_reason = stp_ofi_provider_of(info)->refusal;
 
-    choice->code = judge_name(info, core->env);
+    choice->code = judge_name(info, core->env, net_means_tcp);
     choice->excluded = choice->code != STP_PROVIDER_UNJUDGED;
     if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_attr(info);
     if (choice->code == STP_PROVIDER_UNJUDGED && core->env->ofi_provider == NULL &&
@@ -237,6 +254,7 @@ int stp_ofi_provider_select(const struct stp_core *core, const char *provider,
     struct fi_info *infos;
     struct stp_ofi_choice *list;
     int rc = list_infos(provider, &infos), n = 0, room = 0;
+    bool net_means_tcp;
 
     *all_infos = NULL;
     *choices = NULL;
@@ -250,6 +268,12 @@ int stp_ofi_provider_select(const struct stp_core *core, const char *provider,
         fi_freeinfo(infos);
         return rc;
     }
+    net_means_tcp = net_is_tcp(infos, core->env);
+    if (net_means_tcp && core->pe == 0)
+        core->log(STP_LOG_WARN,
+                  "SHMEM_OFI_PROVIDER=net: libfabric %u.%u has merged net into tcp, so this job "
+                  "uses the native provider tcp",
+                  FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
     for (struct fi_info *info = infos; info != NULL; info = info->next)
         room++;
     list = calloc((size_t)room, sizeof(*list));
@@ -262,7 +286,7 @@ int stp_ofi_provider_select(const struct stp_core *core, const char *provider,
         /* Add n to the cost, so that libfabric's order decides between infos of equal cost. */
         list[n].info = info;
         list[n].cost = cost_of(info, core) * room + n;
-        judge(&list[n++], core);
+        judge(&list[n++], core, net_means_tcp);
     }
     qsort(list, (size_t)n, sizeof(*list), order_choices);
     *all_infos = infos;
