@@ -109,6 +109,14 @@ int stp_fabric_module_path(char *path, size_t path_len, char *reason, size_t rea
     return -ENOENT;
 }
 
+bool stp_libfabric_is_loaded(void)
+{
+    void *libfabric = dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+    if (libfabric != NULL) dlclose(libfabric);
+    return libfabric != NULL;
+}
+
 /*
  * Writes the reason why the module cannot be loaded. `text` is the loader's message. If the loader
  * found a libfabric that lacks a symbol version, its message begins with the path of this

@@ -6,6 +6,7 @@
 #ifndef STP_FABRIC_MODULE_DLOPEN_H
 #define STP_FABRIC_MODULE_DLOPEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Advice for users when stp_fabric_module_dlopen() returns -ENOEXEC. */
@@ -22,6 +23,12 @@ typedef void (*stp_module_entry_fn)(void);
  * text to reason.
  */
 int stp_fabric_module_path(char *path, size_t path_len, char *reason, size_t reason_len);
+
+/*
+ * Returns whether this process has loaded libfabric. Before the module is loaded, this means that
+ * the program itself, or another library of the program, uses libfabric.
+ */
+bool stp_libfabric_is_loaded(void);
 
 /*
  * Loads the fabric module and sets *entry to the function that the module exports. The module stays

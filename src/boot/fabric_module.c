@@ -14,7 +14,10 @@
 
 static struct stp_core fabric_core;
 
-/* Fills in fabric_core with the data and functions of the library that the fabric module uses. */
+/*
+ * Fills in fabric_core with the data and functions of the library that the fabric module uses. Must
+ * be called before the module is loaded, because the module loads libfabric.
+ */
 static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
 {
     const struct stp_node_shm_header *area = stp_boot.area;
@@ -28,6 +31,7 @@ static void fabric_fill_core(const struct stp_fabric_callbacks *calls)
         .job_key = stp_rt.job_key,
         .job_token = stp_rt.job_token,
         .thread_multiple = stp_thread_level() == SHMEM_THREAD_MULTIPLE,
+        .program_has_libfabric = stp_libfabric_is_loaded(),
         .env = &stp_env,
         .networks = area->n_networks > 0 ? area->networks : NULL,
         .n_networks = area->n_networks,
@@ -96,6 +100,7 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
                      reason);
         return;
     }
+    fabric_fill_core(callbacks);
     rc = stp_fabric_module_dlopen(&open_fn, reason, sizeof(reason));
     if (rc != 0)
         stp_fatal("shmem_init",
@@ -103,7 +108,6 @@ void stp_fabric_module_open(const struct stp_fabric_callbacks *callbacks)
                   "module cannot be loaded: %s%s%s",
                   reason, rc == -ENOEXEC ? "; " : "",
                   rc == -ENOEXEC ? stp_fabric_module_advice : "");
-    fabric_fill_core(callbacks);
     if (((stp_ofi_open_fn)open_fn)(&fabric_core, &stp_rt.fabric) != 0)
         stp_fatal("shmem_init",
                   "no usable fabric provider: %s, and oshinfo providers prints the reason for each "

@@ -97,6 +97,7 @@ int stp_info_offers_query_providers(struct stp_info_offers *offers, int n_pes, i
         .abi = STP_FABRIC_ABI,
         .n_pes = n_pes,
         .n_local = n_local,
+        .program_has_libfabric = stp_libfabric_is_loaded(),
         .env = &stp_env,
         .networks = networks,
         .n_networks = n_networks,

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FEW_FDS 16 /* number of descriptors that a provider needs before it connects */
@@ -304,16 +305,55 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     return rc;
 }
 
-/* Replaces costly defaults of libfabric 1.17. Settings of the user have priority. */
-static void set_defaults(void)
-{
+/* ---- defaults of libfabric ----------------------------------------------- */
+
+/* Environment variables that replace costly defaults of ofi_rxm in libfabric 1.17. */
+static const struct {
+    const char *name, *value;
+} defaults[] = {
     /* Use small buffers. Messages have at most 1024 bytes, and 16 KiB buffers would take 70 MB. */
-    setenv("FI_OFI_RXM_BUFFER_SIZE", "1024", 0);
+    {"FI_OFI_RXM_BUFFER_SIZE", "1024"},
     /*
      * Check for new connections every 1 ms, not every 10 ms, because one connection takes several
      * checks.
      */
-    setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", 0);
+    {"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000"},
+};
+
+/*
+ * Returns whether no other thread can read the environment while this thread changes it. The number
+ * of links of /proc/self/task is 2 plus the number of threads.
+ */
+static bool owns_environment(void)
+{
+    struct stat task;
+
+    return stat("/proc/self/task", &task) == 0 && task.st_nlink == 3;
+}
+
+/*
+ * Sets the variables in defaults[] before libfabric reads them, which it does once, in the first
+ * call of fi_getinfo(). Settings of the user have priority. Does nothing if the program has loaded
+ * libfabric, because all users of libfabric in a process share these values. Returns a bit mask of
+ * the variables that were set.
+ */
+static unsigned defaults_set(const struct stp_core *core)
+{
+    unsigned set = 0;
+
+    if (core->program_has_libfabric || !owns_environment()) return 0;
+    for (size_t i = 0; i < STP_COUNT(defaults); i++)
+        if (getenv(defaults[i].name) == NULL && setenv(defaults[i].name, defaults[i].value, 0) == 0)
+            set |= 1u << i;
+    return set;
+}
+
+/* Removes the variables that defaults_set() has set, so that children do not inherit them. */
+static void defaults_unset(unsigned set)
+{
+    if (set == 0 || !owns_environment()) return;
+    for (size_t i = 0; i < STP_COUNT(defaults); i++)
+        if (set >> i & 1) unsetenv(defaults[i].name);
 }
 
 __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *core,
@@ -322,6 +362,7 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
     const char *first; /* provider about which libfabric is asked first, or NULL */
     struct stp_ofi_choice *choices;
     struct fi_info *infos;
+    unsigned set;
     int n, used;
 
     handlers_restore();
@@ -335,9 +376,10 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
     if (core->version != NULL)
         *core->version = (struct stp_fabric_version){FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
                                                      fi_version()};
-    set_defaults();
+    set = defaults_set(core);
     first = stp_ofi_provider_to_ask_first(core);
     n = stp_ofi_provider_select(core, first, &infos, &choices);
+    defaults_unset(set);
     used = open_first(core, choices, n);
     if (first != NULL && used < 0) {
         free(choices);
