@@ -31,6 +31,7 @@ list(APPEND STEPPE_STAYS_QUICK
     "^fabric\\.tcp\\.(globals|rules_teams|threads)\\.np3$" "^fabric\\.tcp\\.thread_stack_small$"
     "^fabric\\.tcp\\.(broadcast_large|reduce_bits)\\.np5$" "^fabric\\.tcp\\.random"
     "^fabric\\.tcp\\.(exit|segments_medium|kernel_ops)\\.np2$" "^fabric\\.tcp\\.bench$"
+    "^fabric\\.tcp\\.rxm_defaults\\.(multiple|threads)$"
     "^fabric\\.tcp\\.space_(create|use|heap)\\.np3$" "^fabric\\.tcp\\.kernel_gpu_ring\\."
     "^fabric\\.tcp\\.space_(grow|threads|order|ready|streams|handles|reduce_staged|leaks_cpu)\\.np2$"
     "^fabric\\.tcp\\.space_(buffers_direct|gpu_keys|gpu_unequal)\\.np2$"

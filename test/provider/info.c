@@ -204,7 +204,8 @@ static struct fi_info *dup_real(const struct fi_info *info)
 
 /*
  * Ends the process with the status of a skipped test if the real provider is net and libfabric is
- * newer than 1.17. Its commit 5ce675a6c ("prov/tcp: Replace tcp with net code") merged net into tcp.
+ * newer than 1.17. The commit 5ce675a6c of libfabric ("prov/tcp: Replace tcp with net code") merged
+ * net into tcp.
  */
 static void skip_without_net(void)
 {
