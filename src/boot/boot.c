@@ -206,6 +206,7 @@ _Noreturn void stp_boot_abort_mismatch(bool print_now, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    stp_fabric_remove_files(true); /* the launcher may kill this PE while it sleeps */
     if (!print_now) nanosleep(&silence, NULL);
     stp_fatal("shmem_init", "%s", text);
 }
