@@ -156,6 +156,10 @@ TEST_LOOP(right_use_works, 0, COUNT(sets))
     char text[TEXT];
     int status = run(text, sets[_i], work);
 
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) { /* this libfabric lacks the provider */
+        printf("PROVSHIM=%s: %s", sets[_i], text);
+        return;
+    }
     ck_assert_msg(status == 0,
                   "PROVSHIM=%s: a program that keeps the rules ended with wait status %#x: %s",
                   sets[_i], (unsigned)status, text);

@@ -563,6 +563,7 @@ START_TEST(all_operations)
                  : strstr(modes[_i], "net") != NULL ? "net"
                                                     : "tcp",
                  everything);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return; /* the shim printed the reason */
     ck_assert_msg(status == 0, "PROVSHIM=%s: a PE ended with wait status %#x; messages: %s",
                   modes[_i], (unsigned)status, world->text);
 }
