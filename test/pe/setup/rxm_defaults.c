@@ -56,7 +56,7 @@ static size_t buffer_size(void)
     if (fi_domain(fabric, info, &domain, NULL) != 0) return 0;
     if (fi_endpoint(domain, info, &ep, NULL) != 0) return 0;
     if (fi_getopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &size, &len) != 0) return 0;
-    /* The endpoint stays open, because ofi_rxm crashes when an endpoint without queues is closed. */
+    /* The endpoint stays open. ofi_rxm crashes when an endpoint without queues is closed. */
     return size;
 }
 
