@@ -60,11 +60,31 @@ static const char *public_name(void)
     return shim_modes()->name != NULL ? shim_modes()->name : shim_modes()->base;
 }
 
-static void set_name(struct fi_fabric_attr *attr, const char *name)
+static void set_name(char **at, const char *name)
 {
-    free(attr->prov_name);
-    attr->prov_name = strdup(name);
-    if (attr->prov_name == NULL) shim_die("no memory");
+    free(*at);
+    *at = strdup(name);
+    if (*at == NULL) shim_die("no memory");
+}
+
+/* The fabric's name with the prefix that the program sees. */
+static void add_prefix(struct fi_fabric_attr *attr)
+{
+    const char *prefix = shim_modes()->fabric;
+    char name[256];
+
+    if (prefix == NULL || attr->name == NULL) return;
+    snprintf(name, sizeof(name), "%s%s", prefix, attr->name);
+    set_name(&attr->name, name);
+}
+
+/* The part of a fabric's name that the real provider knows. */
+static char *real_fabric(char *name)
+{
+    const char *prefix = shim_modes()->fabric;
+    size_t n = prefix != NULL ? strlen(prefix) : 0;
+
+    return name != NULL && n > 0 && strncmp(name, prefix, n) == 0 ? name + n : name;
 }
 
 static bool is_named(const struct fi_fabric_attr *attr, const char *name)
@@ -88,6 +108,17 @@ static uint64_t claimed_mode(void)
     return (shim_modes()->context ? FI_CONTEXT : 0) | (shim_modes()->context2 ? FI_CONTEXT2 : 0);
 }
 
+/* Does the provider say that it makes progress of its own? */
+static bool promises_auto(void)
+{
+    return shim_modes()->automatic || shim_modes()->false_auto;
+}
+
+static bool has_progress(const struct fi_info *info, enum fi_progress progress)
+{
+    return info->domain_attr != NULL && info->domain_attr->data_progress == progress;
+}
+
 /* Would a provider like this be listed for such hints? */
 static bool fits(const struct fi_info *hints)
 {
@@ -95,6 +126,7 @@ static bool fits(const struct fi_info *hints)
     uint64_t order = 0;
 
     if (hints == NULL) return true;
+    if (has_progress(hints, FI_PROGRESS_AUTO) && !promises_auto()) return false;
     if (hints->tx_attr != NULL) order |= hints->tx_attr->msg_order;
     if (hints->rx_attr != NULL) order |= hints->rx_attr->msg_order;
     if (modes->no_order && (order & RMA_ORDERS) != 0) return false;
@@ -143,10 +175,17 @@ static void claim_device_memory(struct fi_info *info)
     info->domain_attr->mr_mode |= FI_MR_HMEM;
 }
 
-static void claim(struct fi_info *info, bool device_memory)
+static void claim(struct fi_info *info, const struct fi_info *hints, bool device_memory)
 {
     const struct shim_modes *modes = shim_modes();
 
+    /* Automatic progress is given without being asked for, as by tcp of libfabric 2. */
+    info->domain_attr->data_progress =
+        promises_auto() && (hints == NULL || !has_progress(hints, FI_PROGRESS_MANUAL))
+            ? FI_PROGRESS_AUTO
+            : FI_PROGRESS_MANUAL;
+    if (modes->host_only) info->caps &= ~FI_REMOTE_COMM;
+    if (modes->host_only) info->domain_attr->caps &= ~FI_REMOTE_COMM;
     info->domain_attr->mr_mode = claimed_mr_mode();
     info->mode |= claimed_mode();
     info->tx_attr->mode |= claimed_mode();
@@ -158,18 +197,20 @@ static void claim(struct fi_info *info, bool device_memory)
     if (modes->cqsize > 0) lower(&info->tx_attr->size, modes->cqsize);
     if (modes->no_order) claim_no_order(info);
     if (modes->opaque && info->addr_format != FI_ADDR_STR) info->addr_format = FI_ADDR_EFA;
-    if (modes->name != NULL) set_name(info->fabric_attr, modes->name);
+    if (modes->name != NULL) set_name(&info->fabric_attr->prov_name, modes->name);
+    add_prefix(info->fabric_attr);
     if (device_memory) claim_device_memory(info);
 }
 
 /* Keep only the provider that we play. */
-static void claim_all(struct fi_info **list, bool device_memory)
+static void claim_all(struct fi_info **list, const struct fi_info *hints)
 {
+    bool device_memory = shim_modes()->hmem && hints != NULL && (hints->caps & FI_HMEM);
     struct fi_info *info, **at = list;
 
     while ((info = *at) != NULL) {
         if (is_named(info->fabric_attr, shim_modes()->base)) {
-            claim(info, device_memory);
+            claim(info, hints, device_memory);
             at = &info->next;
         } else {
             *at = info->next;
@@ -197,8 +238,15 @@ static struct fi_info *dup_real(const struct fi_info *info)
     if (copy->tx_attr != NULL) copy->tx_attr->mode &= ~claimed_mode();
     if (copy->rx_attr != NULL) copy->rx_attr->mode &= ~claimed_mode();
     if (copy->domain_attr != NULL) copy->domain_attr->mr_mode = 0;
+    if (shim_modes()->false_auto && has_progress(copy, FI_PROGRESS_AUTO))
+        copy->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     if (shim_modes()->name != NULL && is_named(copy->fabric_attr, shim_modes()->name))
-        set_name(copy->fabric_attr, shim_modes()->base);
+        set_name(&copy->fabric_attr->prov_name, shim_modes()->base);
+    if (copy->fabric_attr != NULL && copy->fabric_attr->name != NULL) {
+        char *name = copy->fabric_attr->name, *known = real_fabric(name);
+
+        memmove(name, known, strlen(known) + 1);
+    }
     return copy;
 }
 
@@ -243,7 +291,7 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
     depth--;
     if (copy != NULL) free_info(copy);
     if (rc != 0) return rc;
-    claim_all(info, shim_modes()->hmem && hints != NULL && (hints->caps & FI_HMEM));
+    claim_all(info, hints);
     return *info != NULL ? 0 : -FI_ENODATA;
 }
 
@@ -345,6 +393,10 @@ static int open_domain(struct fid_fabric *fabric, struct fi_info *info, struct f
 
     if (claimed_mr_mode() & ~info->domain_attr->mr_mode)
         shim_die("fi_domain: the info lacks a mode that fi_getinfo said");
+    if (has_progress(info, FI_PROGRESS_AUTO)) {
+        if (!promises_auto()) shim_die("fi_domain: FI_PROGRESS_AUTO, which fi_getinfo refused");
+        shim_counts.automatic++;
+    }
     depth++;
     rc = ours->real_ops->domain(fabric, copy, domain, context);
     depth--;
@@ -364,9 +416,10 @@ static int trywait(struct fid_fabric *fabric, struct fid **fids, int count)
         struct shim_cq *cq = shim_cq_of(fids[i]);
 
         if (cq != NULL && shim_cq_busy(cq)) rc = -FI_EAGAIN;
+        if (cq != NULL && shim_modes()->deaf_fd) shim_cq_progress(cq);
     }
     pthread_mutex_unlock(&shim_lock);
-    return rc != 0 ? rc : ours->real_ops->trywait(fabric, fids, count);
+    return rc != 0 || shim_modes()->deaf_fd ? rc : ours->real_ops->trywait(fabric, fids, count);
 }
 
 static int close_fabric(struct fid *fid)
@@ -406,6 +459,7 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *con
 
     if (depth > 0 || !is_named(attr, public_name())) return get(attr, fabric, context);
     copy.prov_name = (char *)(uintptr_t)shim_modes()->base;
+    copy.name = real_fabric(attr->name);
     depth++;
     rc = get(&copy, fabric, context);
     depth--;

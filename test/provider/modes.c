@@ -70,6 +70,10 @@ static const struct {
     {"late", &modes.late},
     {"manual", &modes.manual},
     {"no_fd", &modes.no_fd},
+    {"deaf_fd", &modes.deaf_fd},
+    {"auto", &modes.automatic},
+    {"false_auto", &modes.false_auto},
+    {"host_only", &modes.host_only},
     {"small_inject", &modes.small_inject},
     {"opaque", &modes.opaque},
     {"hmem", &modes.hmem},
@@ -101,6 +105,7 @@ static const struct {
     {"efa", "mr_local,virt_addr,allocated,prov_key,context,small_inject=32,max_msg=8192,no_order,"
             "late,no_fd,eagain=61"},
     {"cxi", "endpoint,allocated,context2,key32,small_inject=192,no_order,eagain=97,cqsize=256"},
+    {"psm3", "name=psm3,fabric=TCP-,context,small_inject=64,deaf_fd"},
 };
 
 static const struct {
@@ -131,6 +136,7 @@ static bool read_number(const char *word, const char *value)
 
 static bool read_text(const char *word, const char *value)
 {
+    bool is_name = strcmp(word, "name") == 0;
     unsigned major, minor;
 
     if (strcmp(word, "version") == 0) {
@@ -139,9 +145,9 @@ static bool read_text(const char *word, const char *value)
         modes.version = major << 16 | minor;
         return true;
     }
-    if (strcmp(word, "name") == 0) {
-        if (value == NULL || *value == '\0') shim_die("PROVSHIM: name=PROVIDER");
-        modes.name = strdup(value);
+    if (is_name || strcmp(word, "fabric") == 0) {
+        if (value == NULL || *value == '\0') shim_die("PROVSHIM: %s=TEXT", word);
+        *(is_name ? &modes.name : &modes.fabric) = strdup(value);
         return true;
     }
     if (strcmp(word, "base") != 0) return false;
@@ -227,6 +233,7 @@ long provshim_count(const char *what)
         {"contexts", &shim_counts.contexts},
         {"regions", &shim_counts.regions},
         {"opened", &shim_counts.opened},
+        {"auto", &shim_counts.automatic},
         {"delayed", &shim_counts.delayed},
         {"stopped", &shim_counts.stopped},
         {"rma", &shim_counts.rma},

@@ -32,7 +32,9 @@ struct shim_modes {
     bool mr_local, prov_key, virt_addr, allocated, endpoint, key32;
     bool context, context2;
     bool no_fetch, no_atomics;
-    bool no_order, reorder, late, manual, no_fd, opaque;
+    bool no_order, reorder, late, manual, no_fd, deaf_fd, opaque;
+    bool automatic, false_auto; /* grants FI_PROGRESS_AUTO, and keeps or breaks the promise */
+    bool host_only;
     bool hmem, hmem_no_endpoint;
     bool one_name; /* every question to libfabric names a provider */
     bool small_inject;
@@ -41,6 +43,7 @@ struct shim_modes {
     const char *base;                /* the provider that is really there */
     const char *name;                /* what it is called, NULL: as it is */
     unsigned version;                /* returned by fi_version(), 0: the real version */
+    const char *fabric;              /* what the names of its fabrics begin with, or NULL */
 };
 
 /* What PROVSHIM says; ends the process when it cannot be understood. */
@@ -72,6 +75,7 @@ extern struct shim_counts {
     long device_buffers;              /* local buffers in device memory */
     long device_refused;              /* registrations of device memory that were refused */
     long opened;                      /* endpoints ever opened with our modes */
+    long automatic;                   /* domains ever opened with FI_PROGRESS_AUTO */
 } shim_counts;
 
 /* For tests, found with dlsym(): one of the counts by its name; -1: no such thing. */
@@ -140,6 +144,9 @@ struct shim_cq {
 int shim_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq,
                  void *context);
 struct shim_cq *shim_cq_of(const struct fid *fid);
+
+/* Let the real provider make progress without reading a completion. Caller holds shim_lock. */
+void shim_cq_progress(struct shim_cq *cq);
 
 /* Is there something that only a read of the queue gets on with? Caller holds shim_lock. */
 bool shim_cq_busy(const struct shim_cq *cq);
