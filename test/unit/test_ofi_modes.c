@@ -51,6 +51,8 @@ static const char *const modes[] = {
     "base=net,verbs",
     "base=net,efa",
     "no_atomics,eagain=3",
+    "psm3",
+    "psm3,auto",
 };
 
 static const size_t sizes[] = {1, 2, 7, 8, 63, 64, 65, 1001, 4095, 8192, 8193, 30001};
@@ -421,6 +423,17 @@ static long posts_unanswered(void)
     return posts;
 }
 
+static bool says(const char *mode)
+{
+    return strstr(getenv("PROVSHIM"), mode) != NULL;
+}
+
+/* Does the provider have another name than that of the real one? */
+static bool is_named(void)
+{
+    return says("name=") || says("psm3");
+}
+
 /* Small fragments travel together where messages hold a packed message and CPUs do the atomics. */
 static void batched(void)
 {
@@ -429,7 +442,7 @@ static void batched(void)
 
     fabric.session(ctx, true, SIZE_MAX);
     if (packed) expect(posts_unanswered() < 8, "16 fragments in fewer than 8 messages");
-    expect(packed != (too_small || strstr(getenv("PROVSHIM"), "name=cxi")),
+    expect(packed != (too_small || is_named()),
            "packed messages exactly where the provider's limits allow them");
     fragments();
     add_all();
@@ -442,15 +455,10 @@ static void batched(void)
     fabric.session(ctx, false, SIZE_MAX);
 }
 
-static bool says(const char *mode)
-{
-    return strstr(getenv("PROVSHIM"), mode) != NULL;
-}
-
 /* On TCP the same while an earlier one is unanswered, without a session. */
 static void gathered(void)
 {
-    bool gathers = fabric.dialect >> 16 > 0 && !says("name=");
+    bool gathers = fabric.dialect >> 16 > 0 && !is_named();
 
     if (gathers)
         expect(posts_unanswered() < 8, "16 fragments in fewer than 8 messages, without a session");
@@ -462,7 +470,7 @@ static void carried(void)
 {
     enum { ROUNDS = 300 };
     int other = me ^ 1;
-    bool steady = fabric.dialect >> 16 > 0 && !says("name=") && !says("late") && !says("manual") &&
+    bool steady = fabric.dialect >> 16 > 0 && !is_named() && !says("late") && !says("manual") &&
                   !says("eagain") && !says("order") && !says("cqsize");
     long posts;
 
@@ -559,9 +567,10 @@ START_TEST(all_operations)
     int status;
 
     setenv("PROVSHIM", modes[_i], 1);
-    status = run(name != NULL                       ? "cxi"
-                 : strstr(modes[_i], "net") != NULL ? "net"
-                                                    : "tcp",
+    status = run(name != NULL                        ? "cxi"
+                 : strstr(modes[_i], "psm3") != NULL ? "psm3"
+                 : strstr(modes[_i], "net") != NULL  ? "net"
+                                                     : "tcp",
                  everything);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) return; /* the shim printed the reason */
     ck_assert_msg(status == 0, "PROVSHIM=%s: a PE ended with wait status %#x; messages: %s",

@@ -161,6 +161,11 @@ struct stp_ofi {
     pthread_mutex_t av_lock; /* guards insertions into all address tables */
     int wait_fd;             /* wait descriptor of the main completion queue, or -1 */
     bool by_sockets;         /* whether the progress thread sleeps on the provider's sockets */
+    /*
+     * Whether the progress thread polls and naps although a wait descriptor exists, because some
+     * operations of peers do not wake a thread that sleeps on the descriptor.
+     */
+    bool naps;
 
     /* Guards the list of endpoints and the field n_ctxs of each endpoint. */
     pthread_mutex_t endpoints_lock;
@@ -211,6 +216,12 @@ enum {
 struct stp_ofi_provider {
     const char *name;
     unsigned flags;
+    /*
+     * Data progress that the module requests. With FI_PROGRESS_MANUAL, operations of peers were
+     * observed to wake the progress thread. With the other values, the self-test checks this.
+     * FI_PROGRESS_UNSPEC also requests manual progress.
+     */
+    enum fi_progress progress;
     /* Maximum number of PEs of a job in which progress threads sleep on the provider's sockets. */
     int sleepers;
     /* Reason why the provider is only used if SHMEM_OFI_PROVIDER names it, or NULL. */
@@ -316,6 +327,12 @@ struct fi_info *stp_ofi_info_for_messages(const struct fi_info *info);
  */
 struct fi_info *stp_ofi_info_for_amo_and_messages(const struct fi_info *info);
 
+/*
+ * Sets the data progress that the table requests for the provider of info. If the provider does not
+ * grant FI_PROGRESS_AUTO, sets FI_PROGRESS_MANUAL.
+ */
+void stp_ofi_request_progress(struct fi_info *info);
+
 /* Network interfaces (netif_select.c). */
 
 /*
@@ -388,7 +405,7 @@ void stp_ofi_endpoint_free_addrs(struct stp_ofi_endpoint *endpoint);
 /*
  * Tests the open provider with operations of this PE on itself. Returns 0 if the provider works as
  * promised. Otherwise returns -errno, and *reason describes the failure. Closes the provider in
- * both cases.
+ * both cases. Also sets stp_ofi.naps.
  */
 int stp_ofi_provider_self_test(const char **reason);
 

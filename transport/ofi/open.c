@@ -160,6 +160,7 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     single.pe = 0;
     single.n_pes = 1;
     single.on_progress = NULL;
+    stp_ofi.naps = true; /* until the self-test shows that a PE that sleeps answers */
     rc = stp_ofi_domain_endpoint_open(&single, choice->info, reason);
     choice->code = STP_PROVIDER_NOT_OPENED;
     if (rc != 0) return rc;
@@ -173,14 +174,24 @@ static int probe(const struct stp_core *core, struct stp_ofi_choice *choice, con
     return rc;
 }
 
-/* Returns whether the provider passes its test. If not, stores the reason in the choice. */
+/*
+ * Returns whether the provider passes its test. If not, stores the reason in the choice. If a PE
+ * that sleeps does not answer although the provider promises progress of its own, tests the
+ * provider again with manual progress.
+ */
 static bool passes(const struct stp_core *core, struct stp_ofi_choice *choice)
 {
+    enum fi_progress *progress = &choice->info->domain_attr->data_progress;
     const char *reason;
     int rc;
 
     choice->fds_open = choice->fds_peer = -1;
+    stp_ofi_request_progress(choice->info);
     rc = probe(core, choice, &reason);
+    if (*progress == FI_PROGRESS_AUTO && stp_ofi.naps && rc != -FI_ETIMEDOUT) {
+        *progress = FI_PROGRESS_MANUAL;
+        rc = probe(core, choice, &reason);
+    }
     if (rc == 0) return true;
     choice->error = -rc;
     snprintf(choice->text, sizeof(choice->text), "%s (%s)", reason, stp_ofi_strerror(-rc));
@@ -300,6 +311,12 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
     if (rc != 0)
         core->log(STP_LOG_ERROR, "fabric: cannot read the address of this pe's endpoint: %s",
                   stp_ofi_strerror(-rc));
+    core->log(STP_LOG_DEBUG, "fabric: progress for a pe outside the library: %s",
+              stp_ofi.info->domain_attr->data_progress == FI_PROGRESS_AUTO ? "provider"
+              : !core->env->ofi_progress_thread                            ? "none"
+              : stp_ofi.naps || (stp_ofi.wait_fd < 0 && !stp_ofi.by_sockets)
+                  ? "thread that polls and naps"
+                  : "thread that sleeps until an event");
     if (rc == 0 && core->env->ofi_progress_thread) rc = stp_ofi_progress_start();
     if (rc != 0) close_all();
     return rc;

@@ -5,8 +5,8 @@
  * has an event. While application threads call the library, they poll the completion queues
  * themselves. Wake-ups of the progress thread would then slow down their operations. The progress
  * thread therefore takes short naps instead, and reads the activity counters of the endpoints. If
- * the provider has neither a descriptor nor usable sockets, the thread polls the provider and naps
- * between two polls. Design: docs/design/fabric.md.
+ * the provider has neither a usable descriptor nor usable sockets, the thread polls the provider
+ * and naps between two polls. Design: docs/design/fabric.md.
  */
 #include "ofi_internal.h"
 
@@ -26,8 +26,8 @@
 #define NAP_MIN_US 50u     /* first nap while the application makes calls */
 #define NAP_MAX_US 400u    /* longest nap while the application makes calls */
 #define NAP_PARKED_US 100u /* longest nap while collected operations wait to be sent */
-#define NAP_POLL_US 100u   /* first nap between polls of a provider without a descriptor */
-#define NAP_IDLE_US 400u   /* longest nap between polls of a provider without a descriptor */
+#define NAP_POLL_US 100u   /* first nap between two polls of nap_between_polls() */
+#define NAP_IDLE_US 400u   /* longest nap between two polls of nap_between_polls() */
 
 static struct {
     pthread_t thread;
@@ -122,8 +122,8 @@ static unsigned park(void)
 }
 
 /*
- * Naps between two polls of a provider without a descriptor. The nap becomes longer while the
- * application makes no calls. The length of the nap does not depend on the traffic of peers,
+ * Naps between two polls of a provider without a usable descriptor. The nap becomes longer while
+ * the application makes no calls. The length of the nap does not depend on the traffic of peers,
  * because a poll does not report whether it has served a peer.
  */
 static void nap_between_polls(void)
@@ -173,7 +173,7 @@ static void sleep_on_queue(void)
                    "the descriptors of failure detection must be last");
     eventfd_t count;
 
-    if (stp_ofi.wait_fd < 0 && !stp_ofi.by_sockets) {
+    if (stp_ofi.naps || (stp_ofi.wait_fd < 0 && !stp_ofi.by_sockets)) {
         nap_between_polls();
         return;
     }

@@ -344,6 +344,19 @@ static uint64_t send_order_of(const struct fi_info *info)
     return info->caps & FI_MSG ? FI_ORDER_SAS : 0;
 }
 
+void stp_ofi_request_progress(struct fi_info *info)
+{
+    enum fi_progress *progress = &info->domain_attr->data_progress;
+    struct fi_info *granted = NULL;
+
+    *progress = FI_PROGRESS_AUTO;
+    if (stp_ofi_provider_of(info)->progress == FI_PROGRESS_AUTO)
+        granted = refine(info, amo_and_msg_caps(info), 0);
+    if (granted == NULL || granted->domain_attr->data_progress != FI_PROGRESS_AUTO)
+        *progress = FI_PROGRESS_MANUAL;
+    fi_freeinfo(granted);
+}
+
 struct fi_info *stp_ofi_info_with_order(const struct fi_info *info)
 {
     /*

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests a provider before the job relies on it. This PE performs operations on its own memory
- * through the provider: a put, a get, atomics, and a put with a flag. The endpoint of the test is
- * closed afterwards, so that nothing of the test remains. Design: docs/design/providers.md.
+ * through the provider: a put, a get, atomics, and a put with a flag. If the progress of the
+ * provider is not known, a second endpoint of this process then plays a PE that sleeps. The
+ * endpoints of the test are closed afterwards, so that nothing of the test remains.
+ * Design: docs/design/providers.md.
  */
 #include "ofi_internal.h"
 
@@ -10,6 +12,8 @@
 #include "peer_liveness_and_fd_limits.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <rdma/fi_cm.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +21,45 @@
 #define SHORT_NS 500000000ull   /* time after which a wait checks for free descriptors */
 #define REGION 0
 #define ONE_ENDPOINT (&stp_ofi.main)
+#define SLEEPER_LIMIT_NS 2000000000ull /* time limit of one operation on the sleeper */
+#define ANSWER_NS 250000000ull         /* time in which the sleeper must answer an operation */
 
 int stp_ofi_probe_fds = -1;
+
+/* The second endpoint, which plays a PE that sleeps. Its descriptor is stp_ofi.wait_fd. */
+static struct {
+    struct stp_ofi_endpoint *endpoint; /* NULL while operations are on this PE's own memory */
+    struct fid_mr *mr;
+    /* What the sleeper's progress thread does. ASLEEP stands for a thread that does not exist. */
+    enum { POLLS, SLEEPS_ON_FD, ASLEEP } state;
+    bool armed; /* whether fi_trywait() has allowed a sleep since the last poll of the queue */
+    bool late;  /* whether the sleeper has not answered in time */
+} sleeper;
+
+/*
+ * Does what the sleeper's progress thread would do now. A thread that sleeps on the descriptor
+ * polls the queue after each event, and then calls fi_trywait() once. If the operation that was
+ * started at the time begin is late, the sleeper polls, so that the operation ends.
+ */
+static void sleeper_step(uint64_t begin)
+{
+    struct pollfd fd = {.fd = stp_ofi.wait_fd, .events = POLLIN};
+    struct fi_cq_data_entry entry;
+    struct fid *queue;
+
+    if (sleeper.endpoint == NULL) return;
+    if (sleeper.state != POLLS && stp_now_ns() - begin > ANSWER_NS) {
+        sleeper.late = true;
+        sleeper.armed = false;
+        sleeper.state = POLLS;
+    }
+    if (sleeper.state == ASLEEP || (sleeper.armed && poll(&fd, 1, 0) <= 0)) return;
+    queue = &sleeper.endpoint->cq->fid;
+    while (fi_cq_read(sleeper.endpoint->cq, &entry, 1) > 0)
+        continue;
+    sleeper.armed =
+        sleeper.state == SLEEPS_ON_FD && fi_trywait(sleeper.endpoint->fabric, &queue, 1) == 0;
+}
 
 /*
  * Returns whether an operation hangs because no descriptor is free. The provider then retries
@@ -32,11 +73,14 @@ static bool is_out_of_fds(uint64_t begin)
 /* Posts the request and waits until *pending is 0. Returns 0, -FI_ETIMEDOUT, or another -errno. */
 static int run(struct stp_ofi_req *req, unsigned *pending)
 {
-    uint64_t begin = stp_now_ns(), end = begin + LIMIT_NS;
+    uint64_t begin = stp_now_ns();
+    uint64_t end = begin + (sleeper.endpoint != NULL ? SLEEPER_LIMIT_NS : LIMIT_NS);
     ssize_t rc;
 
+    sleeper_step(begin); /* Let the sleeper fall asleep before the operation reaches it. */
     while ((rc = stp_ofi_post_once(req)) == -FI_EAGAIN && stp_now_ns() < end) {
         if (is_out_of_fds(begin)) return -EMFILE;
+        sleeper_step(begin);
         stp_ofi_poll_cq_once(ONE_ENDPOINT);
     }
     if (rc != 0) return rc == -FI_EAGAIN ? -FI_ETIMEDOUT : (int)rc;
@@ -44,6 +88,7 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_out_of_fds(begin)) return -EMFILE;
+        sleeper_step(begin);
         if (stp_ofi_poll_cq_once(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
     }
     return -stp_ofi.failure;
@@ -169,6 +214,86 @@ static int try_all(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local
     return rc != 0 ? rc : try_atomics(ctx, region, n_words - 1, reason);
 }
 
+/* ---- a PE that sleeps ----------------------------------------------------------- */
+
+/* Registers the region with the sleeper, so that operations on PE 0 reach the sleeper. */
+static int sleeper_register(uint64_t *region, size_t nbytes)
+{
+    struct stp_ofi_endpoint *endpoint = sleeper.endpoint;
+    struct stp_fabric_region part;
+    int rc = fi_mr_reg(endpoint->domain, region, nbytes, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+                       stp_ofi.key_base + REGION, 0, &sleeper.mr, NULL);
+
+    if (rc == 0 && stp_ofi.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
+        rc = fi_mr_bind(sleeper.mr, &endpoint->ep->fid, 0);
+        if (rc == 0) rc = fi_mr_enable(sleeper.mr);
+    }
+    if (rc != 0) return rc;
+    part = stp_ofi_mr_describe(sleeper.mr, region);
+    return stp_ofi_region_peers(REGION, &part);
+}
+
+/* Opens the sleeper and replaces the address of PE 0 by its address. */
+static int sleeper_open(uint64_t *region, size_t nbytes)
+{
+    struct stp_ofi_endpoint *endpoint = aligned_alloc(STP_CACHE_LINE, sizeof(*endpoint));
+    unsigned char addr[STP_FABRIC_ADDR_MAX] = {0};
+    size_t len = sizeof(addr);
+    const char *reason;
+    fi_addr_t fi_addr;
+    int rc;
+
+    if (endpoint == NULL) return -ENOMEM;
+    memset(endpoint, 0, sizeof(*endpoint));
+    sleeper.endpoint = endpoint;
+    rc = stp_ofi_domain_open(endpoint, &reason);
+    if (rc == 0) rc = stp_ofi_endpoint_open(endpoint, stp_ofi.wait_fd >= 0, &reason);
+    if (rc == 0) rc = stp_ofi_endpoint_connect(endpoint);
+    if (rc == 0) rc = sleeper_register(region, nbytes);
+    if (rc == 0) rc = fi_getname(&endpoint->ep->fid, addr, &len);
+    if (rc == 0 && fi_av_insert(ONE_ENDPOINT->av, addr, 1, &fi_addr, 0, NULL) != 1)
+        rc = -FI_EADDRNOTAVAIL;
+    if (rc == 0) ONE_ENDPOINT->addrs[0] = ~fi_addr;
+    return rc;
+}
+
+static void sleeper_close(void)
+{
+    struct stp_ofi_endpoint *endpoint = sleeper.endpoint;
+
+    if (endpoint == NULL) return;
+    if (sleeper.mr != NULL) fi_close(&sleeper.mr->fid);
+    stp_ofi_endpoint_close(endpoint);
+    stp_ofi_domain_close(endpoint);
+    free(endpoint);
+    memset(&sleeper, 0, sizeof(sleeper));
+}
+
+/*
+ * Returns whether a PE that sleeps answers a get, a put and a fetch-add. With FI_PROGRESS_AUTO, the
+ * provider must execute them without any call. With manual progress, the descriptor of the
+ * completion queue must wake the progress thread, unless an adapter executes the operation.
+ */
+static bool answers_asleep(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_t *local,
+                           size_t nbytes)
+{
+    bool automatic = stp_ofi.info->domain_attr->data_progress == FI_PROGRESS_AUTO;
+    char *word = (char *)local;
+    uint64_t old;
+    int rc;
+
+    /* Without a descriptor the progress thread polls, and needs no other thread that polls. */
+    if (stp_ofi.wait_fd < 0 && (!automatic || stp_ofi.core->env->ofi_progress_thread)) return false;
+    rc = sleeper_open(region, nbytes);
+    /* The first operation connects the endpoints, for which the sleeper may have to poll. */
+    if (rc == 0) rc = run_rma(STP_OFI_READ, 0, word, sizeof(*local), NULL);
+    sleeper.state = automatic ? ASLEEP : SLEEPS_ON_FD;
+    if (rc == 0) rc = run_rma(STP_OFI_READ, 0, word, sizeof(*local), NULL);
+    if (rc == 0) rc = run_rma(STP_OFI_WRITE, 0, word, sizeof(*local), NULL);
+    if (rc == 0 && !stp_ofi.by_message) rc = run_amo(ctx, STP_AMO_ADD, 0, 1, 0, &old);
+    return rc == 0 && !sleeper.late;
+}
+
 static int connect_self(const char **reason)
 {
     /* Static, because the module keeps a pointer to this array after the function returns. */
@@ -201,8 +326,11 @@ int stp_ofi_provider_self_test(const char **reason)
     if (rc == 0) rc = stp_ofi_ctx_create(false, &ctx);
     if (rc == 0) rc = try_all(ctx, memory, memory + n_words, n_words, reason);
     stp_ofi_probe_fds = stp_ofi.core->report != NULL ? stp_count_fds() : -1;
+    stp_ofi.naps = rc == 0 && stp_ofi_provider_of(stp_ofi.info)->progress != FI_PROGRESS_MANUAL &&
+                   !answers_asleep(ctx, memory, memory + n_words, n_words * sizeof(*memory));
     stp_ofi_ctx_free(ctx);
     stp_ofi_region_remove(REGION);
+    sleeper_close();
     stp_ofi_close_endpoint_domain_fabric();
     free(memory);
     return rc;
