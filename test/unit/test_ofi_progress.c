@@ -3,8 +3,8 @@
  * Tests how the fabric module serves peers of a PE that makes no call: which progress it requests
  * from the provider, whether it believes a promise of automatic progress, and what its thread does
  * if the descriptor of the completion queue does not wake it. Also tests the rank of psm3 on
- * sockets. The provider shim of test/provider plays the providers. CTest runs the program as
- * unit.ofi_progress.
+ * sockets, and that a provider without FI_REMOTE_COMM is refused in jobs of several hosts. The
+ * provider shim of test/provider plays the providers. CTest runs the program as unit.ofi_progress.
  */
 #include "ofi_pes.h"
 
@@ -84,6 +84,18 @@ TEST_LOOP(progress_is_proved, 0, (int)STP_COUNT(cases))
                   "PROVSHIM=%s: %ld domains with automatic progress", cases[_i].modes,
                   count("auto"));
     fabric.close();
+}
+
+/* ---- reach -------------------------------------------------------------------- */
+
+TEST(provider_of_one_host_is_refused_between_hosts)
+{
+    setup();
+    setenv("PROVSHIM", "name=other,host_only,opaque", 1);
+    env.ofi_provider = "other";
+    core.n_pes = 2;
+    ck_assert_int_lt(load()(&core, &fabric), 0);
+    ck_assert_ptr_nonnull(strstr(world->text, "works within one host only"));
 }
 
 int main(int argc, char **argv)

@@ -263,6 +263,7 @@ struct stp_ofi_choice {
     const char *reason; /* reason for the verdict, or NULL while info has no verdict */
     /* Whether info is refused because the user has named another provider or interface. */
     bool excluded;
+    bool host_only;                 /* whether the provider connects only processes of one host */
     int cost;                       /* cost of info, where a lower cost is better */
     char text[96];                  /* buffer for texts; `reason` may point to it */
     enum stp_provider_verdict code; /* verdict on info as a code for programs */

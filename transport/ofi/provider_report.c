@@ -131,7 +131,7 @@ void stp_ofi_report_candidate(const struct stp_core *core, const struct stp_ofi_
         .trouble = trouble_of(info),
         .code = choice->code,
         .error = choice->error,
-        .leaves_host = stp_ofi_leaves_host(info),
+        .leaves_host = stp_ofi_leaves_host(choice),
         .pins = (info->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0,
         .fds_open = worked ? choice->fds_open : -1,
         .fds_peer = worked ? choice->fds_peer : -1,

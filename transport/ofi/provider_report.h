@@ -30,7 +30,7 @@ void stp_ofi_report_providers_without_info(const struct stp_core *core,
  */
 extern int stp_ofi_probe_fds;
 
-/* Returns whether other hosts can reach the address of info. Defined in provider_select.c. */
-bool stp_ofi_leaves_host(const struct fi_info *info);
+/* Returns whether other hosts can reach the address of choice. Defined in provider_select.c. */
+bool stp_ofi_leaves_host(const struct stp_ofi_choice *choice);
 
 #endif /* STP_PROVIDER_REPORT_H */

@@ -98,13 +98,13 @@ static enum reach reach_of(const struct fi_info *info)
     return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? REACH_LINK : REACH_ALL;
 }
 
-static enum stp_provider_verdict judge_reach(const struct fi_info *info,
+static enum stp_provider_verdict judge_reach(const struct stp_ofi_choice *choice,
                                              const struct stp_core *core)
 {
-    bool several_nodes = core->n_local < core->n_pes;
+    const struct fi_info *info = choice->info;
 
+    if (choice->host_only && core->n_local < core->n_pes) return STP_PROVIDER_ONE_HOST;
     if (stp_ofi_is(info, STP_OFI_SHM)) {
-        if (several_nodes) return STP_PROVIDER_ONE_HOST;
         if (core->n_pes > SHM_PEERS_MAX) return STP_PROVIDER_TOO_MANY;
         if (core->foreign_pids) return STP_PROVIDER_NUMBERS;
     }
@@ -113,9 +113,9 @@ static enum stp_provider_verdict judge_reach(const struct fi_info *info,
                                                          : STP_PROVIDER_UNJUDGED;
 }
 
-bool stp_ofi_leaves_host(const struct fi_info *info)
+bool stp_ofi_leaves_host(const struct stp_ofi_choice *choice)
 {
-    return !stp_ofi_is(info, STP_OFI_SHM) && reach_of(info) == REACH_ALL;
+    return !choice->host_only && reach_of(choice->info) == REACH_ALL;
 }
 
 static void judge(struct stp_ofi_choice *choice, const struct stp_core *core, bool net_means_tcp)
@@ -129,7 +129,7 @@ static void judge(struct stp_ofi_choice *choice, const struct stp_core *core, bo
     if (choice->code == STP_PROVIDER_UNJUDGED && core->env->ofi_provider == NULL &&
         unsafe_reason != NULL)
         choice->code = STP_PROVIDER_UNSAFE;
-    if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_reach(info, core);
+    if (choice->code == STP_PROVIDER_UNJUDGED) choice->code = judge_reach(choice, core);
     choice->reason = choice->code == STP_PROVIDER_UNSAFE    ? unsafe_reason
                      : choice->code == STP_PROVIDER_NETWORK ? stp_ofi_netif_unreachable(info, core)
                                                             : stp_ofi_reason(choice->code);
@@ -179,18 +179,22 @@ static int append(struct fi_info **list, struct fi_info *hints)
 }
 
 /*
- * Makes a list of infos. The list begins with infos that have atomics, and infos with messages
- * follow. If provider is NULL, the list contains all providers, and ends with all infos that
- * libfabric has. An interface may occur several times.
+ * Makes a list of infos. The list begins with infos that have atomics. Infos with messages follow,
+ * and then all infos, which begin at *complete. If provider is not NULL, the list contains only
+ * infos of this provider. An interface may occur several times.
  */
-static int list_infos(const char *provider, struct fi_info **infos)
+static int list_infos(const char *provider, struct fi_info **infos, const struct fi_info **complete)
 {
+    struct fi_info **end = infos;
     int rc;
 
     *infos = NULL;
     append(infos, make_hints(FI_RMA | FI_ATOMIC, provider));
-    rc = append(infos, make_hints(FI_RMA | FI_MSG, provider));
-    if (provider == NULL) rc = append(infos, NULL);
+    append(infos, make_hints(FI_RMA | FI_MSG, provider));
+    while (*end != NULL)
+        end = &(*end)->next;
+    rc = append(end, provider != NULL ? make_hints(0, provider) : NULL);
+    *complete = *end;
     return *infos != NULL ? 0 : rc != 0 ? rc : -FI_ENODATA;
 }
 
@@ -233,6 +237,24 @@ static bool same_interface(const struct fi_info *a, const struct fi_info *b)
            equal(a->domain_attr->name, b->domain_attr->name);
 }
 
+/*
+ * Returns whether the provider of info connects only processes of one host. Such a provider (shm
+ * and sm2 of libfabric 1.17 to 2.6) does not list FI_REMOTE_COMM. libfabric lists this capability
+ * only if the hints request no capabilities. TCP providers do not list it for loopback addresses,
+ * on which simulated hosts may communicate.
+ */
+static bool is_host_only(const struct fi_info *info, const struct fi_info *complete)
+{
+    bool found = false;
+
+    for (; complete != NULL; complete = complete->next) {
+        if (!same_interface(complete, info)) continue;
+        if ((complete->caps | complete->domain_attr->caps) & FI_REMOTE_COMM) return false;
+        found = true;
+    }
+    return found && reach_of(info) != REACH_HOST;
+}
+
 static bool listed(const struct stp_ofi_choice *choices, int n, const struct fi_info *info)
 {
     for (int i = 0; i < n; i++)
@@ -251,9 +273,10 @@ static int order_choices(const void *a, const void *b)
 int stp_ofi_provider_select(const struct stp_core *core, const char *provider,
                             struct fi_info **all_infos, struct stp_ofi_choice **choices)
 {
+    const struct fi_info *complete;
     struct fi_info *infos;
     struct stp_ofi_choice *list;
-    int rc = list_infos(provider, &infos), n = 0, room = 0;
+    int rc = list_infos(provider, &infos, &complete), n = 0, room = 0;
     bool net_means_tcp;
 
     *all_infos = NULL;
@@ -286,6 +309,7 @@ int stp_ofi_provider_select(const struct stp_core *core, const char *provider,
         /* Add n to the cost, so that libfabric's order decides between infos of equal cost. */
         list[n].info = info;
         list[n].cost = cost_of(info, core) * room + n;
+        list[n].host_only = is_host_only(info, complete);
         judge(&list[n++], core, net_means_tcp);
     }
     qsort(list, (size_t)n, sizeof(*list), order_choices);
