@@ -15,6 +15,7 @@ scripts/test.sh --full is this; docs/design/testing.md says what is run where an
 """
 import argparse
 import collections
+import glob
 import json
 import os
 import platform
@@ -57,9 +58,10 @@ NOT_MORE = "stress|passive|flow|space_leaks"
 MORE_PES = ["-L", "full", "-E"]
 
 # selects: the calls of ctest. targets: what is built, nothing: everything.
-# lacks: names what the part needs and is not there.
-Part = collections.namedtuple("Part", "what build compilers options selects targets lacks",
-                              defaults=[[], lambda: ""])
+# lacks: names what the part needs and is not there. suite: the release of Debian or Ubuntu whose
+# system scripts/in-debian.sh makes, and on which the part runs.
+Part = collections.namedtuple("Part", "what build compilers options selects targets lacks suite",
+                              defaults=[[], lambda: "", None])
 PARTS = {
     "quick": Part("the quick set", "build", GCC, [], [["-LE", "full"]]),
     "full": Part("tests labelled full", "build", GCC, [], [["-L", "full"]]),
@@ -83,6 +85,8 @@ PARTS = {
                     ["-R", r"^fabric\.tcp\.", "-LE", "full"]]),
     "fuzz": Part("fuzz targets, a minute each from where the last run stopped", "build-fuzz",
                  CLANG, ["-DSTEPPE_FUZZ=ON"], [["-L", "fuzz"]], ["fuzz_targets"], lacks_fuzzer),
+    "debian13": Part("tests that depend on libfabric, on Debian 13 with its compiler and libfabric",
+                     "build-trixie", GCC, [], [["-R", "(with-libfabric.sh)"]], suite="trixie"),
 }
 
 
@@ -175,6 +179,28 @@ def build_and_test(name, selects, result):
     result["test_seconds"] = time.monotonic() - start
 
 
+def test_on_suite(name, result):
+    """Run a part on the system of another release, and fill in its result."""
+    part = PARTS[name]
+    start = time.monotonic()
+    log = os.path.join(STORE, name + ".log")
+
+    print(f"== {name}: {part.what}", flush=True)
+    with open(log, "w", encoding="utf-8") as out:
+        done = run("scripts/in-debian.sh", part.suite, stdout=out, stderr=subprocess.STDOUT)
+    result["test_seconds"] = time.monotonic() - start
+    with open(log, encoding="utf-8", errors="replace") as out:
+        lines = out.read().splitlines() or [""]
+    if done.returncode == 77:
+        result["left_out"] = lines[-1]
+        return
+    for account in glob.glob(os.path.join(ROOT, part.build, "root", "steppe", "build-libfabric-*",
+                                          "results.xml")):
+        result["tests"] += results_of(account)
+    if done.returncode != 0 and not count(result["tests"], "failed"):
+        result["tests"].append([f"see build/full/{name}.log", "failed", 0.0])
+
+
 def keep(name, result):
     path = os.path.join(STORE, name + ".json")
     with open(path + ".new", "w", encoding="utf-8") as out:
@@ -193,6 +219,8 @@ def run_part(name):
         result["left_out"] = f"{compiler} is not installed"
     elif PARTS[name].lacks():
         result["left_out"] = PARTS[name].lacks()
+    elif PARTS[name].suite:
+        test_on_suite(name, result)
     else:
         build_and_test(name, PARTS[name].selects, result)
     keep(name, result)
@@ -202,12 +230,15 @@ def run_failed(name):
     """What failed in a part, on the present commit; the report tells both."""
     result = known(name)
     failed = [test[0] for test in result["tests"] if test[1] == "failed"] if result else []
-    again = {"commit": commit()}
+    again = {"commit": commit(), "tests": []}
 
     if not failed:
         return
     names = "^(" + "|".join(re.escape(test) for test in failed) + ")$"
-    build_and_test(name, [["-R", names]], again)
+    if PARTS[name].suite:
+        test_on_suite(name, again)
+    else:
+        build_and_test(name, [["-R", names]], again)
     now = {test[0]: test for test in again["tests"]}
     result["tests"] = [now.get(test[0], test) for test in result["tests"]]
     for test in failed:
