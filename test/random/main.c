@@ -172,19 +172,9 @@ static void *strand_main(void *arg)
 {
     struct rnd *r = arg;
     unsigned char stack[STACK_BYTES] __attribute__((aligned(64)));
-    unsigned char *outside[RND_AREAS] = {NULL}; /* memory of the area when no strand runs */
 
-    for (int i = 0; i < RND_AREAS; i++) {
-        struct rnd_area *area = &r->areas[i];
-
-        if (!area->live || area->where != RND_STACK) continue;
-        memcpy(stack, area->model[r->me], area->nbytes);
-        outside[i] = area->base;
-        area->base = stack;
-    }
+    rnd_memory_move_stack(r, stack);
     run_phases(r);
-    for (int i = 0; i < RND_AREAS; i++)
-        if (outside[i] != NULL) r->areas[i].base = outside[i];
     return NULL;
 }
 

@@ -86,6 +86,17 @@ void rnd_memory_init(struct rnd *r, void *globals, void *stack, size_t stack_byt
     r->locks = shmem_calloc(RND_LOCKS, sizeof(*r->locks));
 }
 
+void rnd_memory_move_stack(struct rnd *r, unsigned char *stack)
+{
+    for (int i = 0; i < RND_AREAS; i++) {
+        struct rnd_area *area = &r->areas[i];
+
+        if (!area->live || area->where != RND_STACK) continue;
+        memcpy(stack, area->model[r->me], area->nbytes);
+        area->base = stack;
+    }
+}
+
 void rnd_memory_fini(struct rnd *r)
 {
     for (int i = 0; i < RND_AREAS; i++) {

@@ -434,6 +434,8 @@ void rnd_area_drop(struct rnd *r, int area);
 void rnd_area_resize(struct rnd *r, int area, size_t nbytes);
 /* Fixed areas of a strand: heap, globals, malloc, stack. */
 void rnd_memory_init(struct rnd *r, void *globals, void *stack, size_t stack_bytes);
+/* Moves the stack area of a strand to memory that is valid until its phases have ended. */
+void rnd_memory_move_stack(struct rnd *r, unsigned char *stack);
 void rnd_memory_fini(struct rnd *r);
 
 /* The use that forbids access to nbytes at place on pe, and whether fence or quiet would help. */
