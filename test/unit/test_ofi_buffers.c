@@ -23,6 +23,11 @@ const char *fi_strerror(int error)
     return strerror(error);
 }
 
+uint32_t fi_version(void)
+{
+    return FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+}
+
 static int close_counted(struct fid *fid)
 {
     (void)fid;
@@ -47,7 +52,8 @@ static void come_up(void)
 {
     static struct fi_ops_mr ops = {.size = sizeof(ops), .regattr = regattr};
     static struct fid_domain domain = {.mr = &ops};
-    static struct fi_fabric_attr fabric_attr;
+    static char name[] = "tcp";
+    static struct fi_fabric_attr fabric_attr = {.prov_name = name};
     static struct fi_domain_attr domain_attr;
     static struct fi_info info = {.fabric_attr = &fabric_attr, .domain_attr = &domain_attr};
     static struct stp_core core;
