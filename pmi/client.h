@@ -12,8 +12,11 @@
 
 #define STP_PMI_REPLY_MS 60000   /* timeout of replies that do not depend on other processes */
 #define STP_PMI_FINALIZE_MS 5000 /* timeout of finalize; the process then ends without a reply */
-/* Most characters in a value; launchers silently cut values at 1023 characters. */
-#define STP_PMI_VALUE_MAX 1000
+/*
+ * Most characters in a value. Launchers silently cut values at 1023 characters. Hydra of MPICH 4.2
+ * and later dies of an assertion if the reply to a get, with its other words, is longer than that.
+ */
+#define STP_PMI_VALUE_MAX 900
 #define STP_PMI_VALUE_MIN 64 /* smallest limit for values with which a launcher is accepted */
 #define STP_PMI_KEY_MAX 64   /* bytes of a key with its prefix, fragment number and zero byte */
 #define STP_PMI_JOB_MAX 256

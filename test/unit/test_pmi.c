@@ -103,7 +103,7 @@ TEST_LOOP(session_board, 0, 2)
     struct launcher launcher = launcher_of(_i);
 
     ck_assert_int_eq(launch(&launcher, client_board), CLIENT_OK);
-    ck_assert_uint_eq(launcher.longest_value, 1000);
+    ck_assert_uint_eq(launcher.longest_value, 900);
     ck_assert_int_eq(launcher.n_fence, 14);
     ck_assert_str_eq(said.text, "");
 }
