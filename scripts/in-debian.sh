@@ -51,6 +51,8 @@ if [ ! -e "$root/steppe" ]; then
     mkdir "$root/steppe"
 fi
 cp /etc/resolv.conf "$root/etc/" 2>/dev/null
+# Remove the sources of the last call, so that files that no longer exist are not tested.
+find "$root/steppe" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf --one-file-system {} +
 (cd "$source" && git ls-files -co --exclude-standard -z | tar -c --null -T - -f -) |
     tar -x -C "$root/steppe" -f - || exit 1
 

@@ -11,9 +11,9 @@
 set -eu
 
 for_running="gcc libc6-dev make cmake pkg-config python3 libfabric-dev libhwloc-dev mpich"
-for_tests="g++ clang clang-format check libmpich-dev libpmix-dev python3-cffi python3-pycparser groff-base mandoc"
+for_tests="g++ clang clang-format check iproute2 libmpich-dev libpmix-dev python3-cffi python3-pycparser groff-base mandoc"
 for_full="openmpi-bin libopenmpi-dev abigail-tools clang-tidy debhelper debootstrap dpkg-dev gcovr
-    libclang-rt-dev lintian munge slurm-wlm iproute2 openssh-server gcc-aarch64-linux-gnu
+    libclang-rt-dev lintian munge slurm-wlm openssh-server gcc-aarch64-linux-gnu
     g++-aarch64-linux-gnu qemu-user reuse"
 
 packages=$for_running

@@ -30,8 +30,12 @@ int stp_ofi_probe_fds = -1;
 static struct {
     struct stp_ofi_endpoint *endpoint; /* NULL while operations are on this PE's own memory */
     struct fid_mr *mr;
-    /* What the sleeper's progress thread does. ASLEEP stands for a thread that does not exist. */
-    enum { POLLS, SLEEPS_ON_FD, ASLEEP } state;
+    /*
+     * How the PE that the endpoint plays makes progress: by a thread that polls the queue, by a
+     * thread that sleeps on the descriptor, or without a thread, so that only the provider can
+     * answer.
+     */
+    enum { POLLS, SLEEPS_ON_FD, NO_THREAD } state;
     bool armed; /* whether fi_trywait() has allowed a sleep since the last poll of the queue */
     bool late;  /* whether the sleeper has not answered in time */
 } sleeper;
@@ -53,7 +57,7 @@ static void sleeper_step(uint64_t begin)
         sleeper.armed = false;
         sleeper.state = POLLS;
     }
-    if (sleeper.state == ASLEEP || (sleeper.armed && poll(&fd, 1, 0) <= 0)) return;
+    if (sleeper.state == NO_THREAD || (sleeper.armed && poll(&fd, 1, 0) <= 0)) return;
     queue = &sleeper.endpoint->cq->fid;
     while (fi_cq_read(sleeper.endpoint->cq, &entry, 1) > 0)
         continue;
@@ -287,7 +291,7 @@ static bool answers_asleep(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_
     rc = sleeper_open(region, nbytes);
     /* The first operation connects the endpoints, for which the sleeper may have to poll. */
     if (rc == 0) rc = run_rma(STP_OFI_READ, 0, word, sizeof(*local), NULL);
-    sleeper.state = automatic ? ASLEEP : SLEEPS_ON_FD;
+    sleeper.state = automatic ? NO_THREAD : SLEEPS_ON_FD;
     if (rc == 0) rc = run_rma(STP_OFI_READ, 0, word, sizeof(*local), NULL);
     if (rc == 0) rc = run_rma(STP_OFI_WRITE, 0, word, sizeof(*local), NULL);
     if (rc == 0 && !stp_ofi.by_message) rc = run_amo(ctx, STP_AMO_ADD, 0, 1, 0, &old);
