@@ -136,9 +136,10 @@ struct stp_pmi_map {
 
 /*
  * Parses the launcher's mapping vector, which has the form "(vector,(node,n_nodes,per_node),...)",
- * and makes the map of a job of size ranks. Nodes without ranks are left out. The other nodes get
- * new numbers from 0, in the order of their numbers in the text. Returns 0, -EPROTO if text is
- * malformed, or -ENOMEM. Logs nothing.
+ * and makes the map of a job of size ranks. Hydra of MPICH 4.2 and later also writes "node" instead
+ * of "(node,1,1)", and "[block,...]xcount" for a repeated list of blocks. Nodes without ranks are
+ * left out. The other nodes get new numbers from 0, in the order of their numbers in the text.
+ * Returns 0, -EPROTO if text is malformed, or -ENOMEM. Logs nothing.
  */
 int stp_map_parse(struct stp_pmi_map *map, const char *text, int size);
 

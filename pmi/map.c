@@ -11,46 +11,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Reads an unsigned number. The character after the number must be equal to terminator. Returns the
- * text after this character, or NULL if text is malformed.
- */
-static const char *map_number(const char *text, char terminator, int *number)
+/* Returns the text after an unsigned number, or NULL if text is NULL or does not start with one. */
+static const char *map_number(const char *text, int *number)
 {
     long long value = 0;
 
-    if (*text < '0' || *text > '9') return NULL;
+    if (!text || *text < '0' || *text > '9') return NULL;
     for (; *text >= '0' && *text <= '9'; text++) {
         value = value * 10 + (*text - '0');
         if (value > INT_MAX) return NULL;
     }
     *number = (int)value;
-    return *text == terminator ? text + 1 : NULL;
+    return text;
+}
+
+/* Returns the text after character c, or NULL if text is NULL or does not start with c. */
+static const char *map_skip(const char *text, char c)
+{
+    return text && *text == c ? text + 1 : NULL;
 }
 
 /*
- * Reads a block "(node,n_nodes,per_node)". Returns the text after the block, or NULL if the block
- * is malformed.
+ * Reads a block "(node,n_nodes,per_node)", or "node", which means (node,1,1). Returns the text
+ * after the block, or NULL if the block is malformed.
  */
 static const char *map_block(const char *text, struct stp_map_block *block)
 {
-    if (*text != '(') return NULL;
-    text = map_number(text + 1, ',', &block->node);
-    if (text) text = map_number(text, ',', &block->n_nodes);
-    if (text) text = map_number(text, ')', &block->per_node);
-    if (!text || block->n_nodes < 1 || block->per_node < 1) return NULL;
-    return text;
+    *block = (struct stp_map_block){.n_nodes = 1, .per_node = 1};
+    if (*text != '(') return map_number(text, &block->node);
+    text = map_number(text + 1, &block->node);
+    text = map_number(map_skip(text, ','), &block->n_nodes);
+    text = map_number(map_skip(text, ','), &block->per_node);
+    if (block->n_nodes < 1 || block->per_node < 1) return NULL;
+    return map_skip(text, ')');
 }
 
 /*
  * Appends a block to the map of a job of size ranks. If too few ranks are left for all nodes of the
- * block, drops the nodes that would have no ranks. Returns 0, or -EPROTO if the number of a node is
- * too large.
+ * block, drops the nodes that would have no ranks. Returns 0, -ENOMEM, or -EPROTO if the number of
+ * a node is too large.
  */
 static int map_add(struct stp_pmi_map *map, struct stp_map_block block, int size)
 {
     int n_remaining = size - map->period;
     int needed = n_remaining / block.per_node + (n_remaining % block.per_node != 0);
+    struct stp_map_block *grown;
 
     if (n_remaining == 0) return 0;
     if (block.n_nodes >= needed) {
@@ -60,6 +65,9 @@ static int map_add(struct stp_pmi_map *map, struct stp_map_block block, int size
         map->period += block.n_nodes * block.per_node;
     }
     if (block.node > INT_MAX - block.n_nodes) return -EPROTO;
+    grown = realloc(map->blocks, (map->n_blocks + 1) * sizeof(*grown));
+    if (!grown) return -ENOMEM;
+    map->blocks = grown;
     map->blocks[map->n_blocks++] = block;
     return 0;
 }
@@ -99,25 +107,52 @@ static int map_compact(struct stp_pmi_map *map)
     return 0;
 }
 
+/* Adds the blocks of a list "block,block,..." and sets *text to the text after the list. */
+static int map_list(struct stp_pmi_map *map, const char **text, int size)
+{
+    struct stp_map_block block;
+    int rc;
+
+    do {
+        *text = map_block(*text, &block);
+        rc = *text ? map_add(map, block, size) : -EPROTO;
+        if (rc != 0) return rc;
+    } while (**text == ',' && (*text)++);
+    return 0;
+}
+
+/* Adds the blocks of "[block,block,...]xcount", with the list repeated count times. */
+static int map_repeated(struct stp_pmi_map *map, const char **text, int size)
+{
+    const char *list = *text + 1;
+    int count;
+    int rc;
+
+    *text = list;
+    rc = map_list(map, text, size);
+    if (rc != 0) return rc;
+    *text = map_number(map_skip(map_skip(*text, ']'), 'x'), &count);
+    if (!*text || count < 1) return -EPROTO;
+    for (const char *again = list; rc == 0 && count > 1 && map->period < size;
+         again = list, count--)
+        rc = map_list(map, &again, size);
+    return rc;
+}
+
 int stp_map_parse(struct stp_pmi_map *map, const char *text, int size)
 {
     static const char head[] = "(vector";
-    size_t max_blocks = strlen(text) / strlen(",(0,1,1)") + 1;
-    int rc;
+    int rc = -EPROTO;
 
     memset(map, 0, sizeof(*map));
-    if (strncmp(text, head, sizeof(head) - 1) != 0) return -EPROTO;
-    map->blocks = malloc(max_blocks * sizeof(*map->blocks));
-    if (!map->blocks) return -ENOMEM;
+    if (strncmp(text, head, sizeof(head) - 1) != 0) return rc;
     text += sizeof(head) - 1;
     while (*text == ',') {
-        struct stp_map_block block;
-
-        text = map_block(text + 1, &block);
-        rc = text ? map_add(map, block, size) : -EPROTO;
+        text++;
+        rc = *text == '[' ? map_repeated(map, &text, size) : map_list(map, &text, size);
         if (rc != 0) goto err_free;
     }
-    rc = strcmp(text, ")") == 0 && map->n_blocks > 0 ? map_compact(map) : -EPROTO;
+    rc = rc == 0 && strcmp(text, ")") == 0 ? map_compact(map) : -EPROTO;
     if (rc != 0) goto err_free;
     return 0;
 

@@ -24,6 +24,11 @@ static const struct {
     {"(vector,(5,1,2),(2,1,2))", "1100", 2},          /* holes; order of the launcher */
     {"(vector,(3,2,1),(1,1,1),(3,1,1))", "1201", 3},
     {"(vector,(0,2,1),(1,3,1))", "01123", 4}, /* overlapping */
+    {"(vector,(0,1,2),1)", "001", 2},         /* a node with one rank, of newer Hydra */
+    {"(vector,1,0,1)", "101", 2},
+    {"(vector,[(0,1,2),1]x2,2)", "0010012", 3}, /* a repeated list */
+    {"(vector,[0,1]x2147483647)", "01010", 2},
+    {"(vector,[(0,1,9)]x1)", "00", 1},
     {"(vector,(0,2147483647,2147483647))", "00", 1},
     {"(vector,(2147483646,1,9))", "000", 1},
 };
@@ -52,6 +57,14 @@ static const char *const bad_maps[] = {
     "(vector,(0,1,1)))",
     "(vector,(0,1,1)) ",
     "(vector,(0,1,1),)",
+    "(vector,1x)",
+    "(vector,[])",
+    "(vector,[0)",
+    "(vector,[0,])",
+    "(vector,[0]x)",
+    "(vector,[0]x0)",
+    "(vector,[[0]x2]x2)",
+    "(vector,[0]x2,)",
     "(vector,(0,0,1))",
     "(vector,(0,1,0))",
     "(vector,(-1,1,1))",
