@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#define CUDA_API_PERMITTED 10 /* FI_OPT_CUDA_API_PERMITTED, which libfabric 1.18 added */
 #define RMA_ORDER                                                                                  \
     (FI_ORDER_RAW | FI_ORDER_WAR | FI_ORDER_WAW | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR |            \
      FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
@@ -51,6 +52,18 @@ static int close_endpoint(struct fid *fid)
     return 0;
 }
 
+/*
+ * An adapter that reads device memory itself needs no CUDA calls. The real provider cannot answer,
+ * because it knows nothing of the device memory of the shim.
+ */
+static int set_option(struct fid *fid, int level, int name, const void *value, size_t len)
+{
+    struct shim_ep *ep = SHIM_OF(fid->ops, struct shim_ep, fid_ops);
+
+    if (shim_modes()->hmem && level == FI_OPT_ENDPOINT && name == CUDA_API_PERMITTED) return 0;
+    return ep->real_ops->setopt(fid, level, name, value, len);
+}
+
 /* The program names an operation by its context, the real provider by our record. */
 static ssize_t cancel(fid_t fid, void *context)
 {
@@ -87,6 +100,7 @@ static void wrap_endpoint(struct fid_ep *fid, struct shim_domain *domain,
     ep->fid_ops.close = close_endpoint;
     ep->ops = *fid->ops;
     ep->ops.cancel = cancel;
+    ep->ops.setopt = set_option;
     shim_post_wrap(ep);
     fid->fid.ops = &ep->fid_ops;
     fid->ops = &ep->ops;

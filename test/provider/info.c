@@ -299,7 +299,8 @@ uint32_t fi_version(void)
 {
     uint32_t (*get)(void) = (uint32_t(*)(void))real("fi_version");
 
-    return shim_modes()->version != 0 ? shim_modes()->version : get();
+    /* libfabric itself must get its real version. */
+    return shim_modes()->version != 0 && depth == 0 ? shim_modes()->version : get();
 }
 
 /* ---- opening ------------------------------------------------------------------- */

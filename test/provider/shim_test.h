@@ -95,7 +95,7 @@ static inline void open_as(const char *modes)
 {
     struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
     char name[256];
-    size_t len = sizeof(name);
+    size_t len = sizeof(name), least = 8;
 
     for (int sig = 1; sig < NSIG; sig++)
         signal(sig, SIG_DFL); /* libraries below libfabric have made exits of them */
@@ -106,10 +106,13 @@ static inline void open_as(const char *modes)
     open_cq();
     need(fi_av_open(domain, &av_attr, &av, NULL) == 0, "fi_av_open to succeed");
     need(fi_endpoint(domain, info, &ep, NULL) == 0, "fi_endpoint to succeed");
-    need(fi_ep_bind(ep, &av->fid, 0) == 0, "fi_mr_bind to succeed");
+    need(fi_ep_bind(ep, &av->fid, 0) == 0, "fi_ep_bind to succeed");
     need(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV) == 0,
          "fi_ep_bind of the queue to succeed");
-    need(fi_enable(ep) == 0, "fi_mr_enable to succeed");
+    /* Before fi_enable(), because ofi_rxm of libfabric 2 reads the option only there. */
+    need(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)) == 0,
+         "room for more than one message in a buffer");
+    need(fi_enable(ep) == 0, "fi_enable to succeed");
     need(fi_getname(&ep->fid, name, &len) == 0, "fi_getname to succeed");
     need(fi_av_insert(av, name, 1, &self, 0, NULL) == 1, "fi_av_insert to insert one address");
     target_mr = region(target, sizeof(target), REMOTE, KEY);

@@ -30,11 +30,8 @@ static void multi_recv(void)
                          .iov_count = 1,
                          .addr = FI_ADDR_UNSPEC,
                          .context = &contexts[32]};
-    size_t least = 8;
     ssize_t rc;
 
-    need(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)) == 0,
-         "room for more than one message");
     while ((rc = fi_recvmsg(ep, &msg, FI_MULTI_RECV)) == -FI_EAGAIN)
         fi_cq_read(cq, NULL, 0);
     need(rc == 0, "the receive to be posted");

@@ -108,6 +108,7 @@ TEST_LOOP(device_memory_is_not_reached, 0, 2 * N_PROVIDERS)
     env.ofi_provider = providers[_i % N_PROVIDERS];
     core.devices = _i / N_PROVIDERS;
     ck_assert_int_eq(load()(&core, &fabric), 0);
+    world->text[0] = '\0'; /* libfabric 1.18 and newer: the warning that net means tcp */
     ck_assert_int_eq(fabric.region_add(REGION, words, sizeof(words), STP_MEMORY_CUDA, 0, &mine),
                      -EOPNOTSUPP);
     ck_assert_str_eq(world->text, ""); /* no error: the library has another way */
