@@ -16,6 +16,7 @@
 #include "team/team_lifecycle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,12 +142,28 @@ static void runtime_end_leave(void)
 STP_KINDS(KIND_DECLARE)
 
 /*
+ * Occupies the standard descriptors that are closed. Otherwise the file of a heap could get the
+ * number of the standard output, and the program's output would overwrite the heap. A write to an
+ * occupied descriptor fails with EBADF, as with a closed descriptor.
+ */
+static void runtime_occupy_standard_fds(void)
+{
+    int fd;
+
+    do
+        fd = open("/", O_PATH | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) close(fd);
+}
+
+/*
  * Prepares the library at load time, so that it can report wrong calls even before init. In a
  * static link, this function runs before the constructors of the program. The exit handler that it
  * registers thus runs after the destructors of the program.
  */
 static __attribute__((constructor(101))) void runtime_load(void)
 {
+    runtime_occupy_standard_fds();
     STP_KINDS(KIND_REGISTER)
     stp_fatal_hook(runtime_end_job);
     atexit(runtime_end_leave);

@@ -92,10 +92,24 @@ static int parse(int argc, char **argv, int *json)
     return n;
 }
 
-/* Prints as a job, because only PEs can create spaces. PEs other than PE 0 print to /dev/null. */
-static int print_as_job(const char *list, int json, int *quiet)
+/*
+ * Returns a descriptor of the standard output, and lets the number of the standard output refer to
+ * the standard error. Some providers print their errors on the standard output (psm3 of libfabric
+ * 2.6), where they would damage the JSON document.
+ */
+static int keep_stdout(void)
 {
-    int fd = STDOUT_FILENO, rc;
+    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+    if (fd < 0) return STDOUT_FILENO; /* no descriptor is free */
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return fd;
+}
+
+/* Prints as a job, because only PEs can create spaces. PEs other than PE 0 print to /dev/null. */
+static int print_as_job(int fd, const char *list, int json, int *quiet)
+{
+    int rc;
 
     shmem_init();
     *quiet = shmem_my_pe() != 0;
@@ -111,10 +125,11 @@ int main(int argc, char **argv)
     int json = 0, job = 0, quiet = 0, rc;
     int n = parse(argc, argv, &json);
     char *list = n > 0 ? join(argv, n) : NULL;
+    int fd = keep_stdout();
 
     for (int i = 0; i < n; i++)
         job = job || strcmp(argv[i], "spaces") == 0;
-    rc = job ? print_as_job(list, json, &quiet) : shmemx_info_print(STDOUT_FILENO, list, json);
+    rc = job ? print_as_job(fd, list, json, &quiet) : shmemx_info_print(fd, list, json);
     if (rc == EINVAL && !quiet)
         fputs(usage_text, stderr); /* the library has named the section */
     else if (rc != 0 && rc != ENODEV && !quiet)
