@@ -54,7 +54,7 @@ static const struct {
 } cases[] = {
     {"base=rxm", "tcp", "an event", false},
     {"base=rxm,auto", "tcp", "an event", false},
-    {"base=net,false_auto", "net", "an event", false},
+    {"name=net,false_auto", "net", "an event", false},
     {"base=shm,false_auto", "shm", "polls and naps", false},
     {"name=cxi", "cxi", "an event", false},
     {"name=other,auto", "other", "an event", false},

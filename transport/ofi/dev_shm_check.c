@@ -77,6 +77,15 @@ static int n_mapped(void)
     return n;
 }
 
+int stp_ofi_shm_try_file(void)
+{
+    int fd = open(DIRECTORY, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int rc = fd < 0 || ftruncate(fd, (off_t)FILE_MIB << 20) != 0 ? -errno : 0;
+
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
 /*
  * A peer opens the file of an additional endpoint when this endpoint first contacts the peer. Such
  * a file is therefore removed only at the end of the job.

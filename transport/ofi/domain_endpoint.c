@@ -97,6 +97,7 @@ static int endpoint_open(struct stp_ofi_endpoint *endpoint, bool wait_fd, const 
     *reason = "cannot bind and enable the endpoint";
     if ((rc = fi_ep_bind(endpoint->ep, &endpoint->av->fid, 0)) != 0) return rc;
     rc = fi_ep_bind(endpoint->ep, &endpoint->cq->fid, FI_TRANSMIT | FI_RECV);
+    if (rc == 0 && stp_ofi_is(stp_ofi.info, STP_OFI_SHM)) rc = stp_ofi_shm_try_file();
     return rc != 0 ? rc : fi_enable(endpoint->ep);
 }
 

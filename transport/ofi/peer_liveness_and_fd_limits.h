@@ -46,6 +46,12 @@ uint64_t stp_ofi_dev_shm_id_of_pe(int pe);
  */
 int stp_ofi_shm_check_files(void);
 
+/*
+ * Creates and removes a file like the one that provider shm creates for each endpoint. Returns 0 or
+ * -errno. libfabric 2.6 crashes in fi_enable() if it cannot create its file.
+ */
+int stp_ofi_shm_try_file(void);
+
 /* The function remove_files() of the module for provider shm. */
 void stp_ofi_shm_remove_files(bool ending);
 

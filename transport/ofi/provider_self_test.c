@@ -22,7 +22,7 @@
 #define REGION 0
 #define ONE_ENDPOINT (&stp_ofi.main)
 #define SLEEPER_LIMIT_NS 2000000000ull /* time limit of one operation on the sleeper */
-#define ANSWER_NS 250000000ull         /* time in which the sleeper must answer an operation */
+#define ANSWER_NS 20000000ull          /* time in which the sleeper must answer an operation */
 
 int stp_ofi_probe_fds = -1;
 
@@ -37,7 +37,7 @@ static struct {
      */
     enum { POLLS, SLEEPS_ON_FD, NO_THREAD } state;
     bool armed; /* whether fi_trywait() has allowed a sleep since the last poll of the queue */
-    bool late;  /* whether the sleeper has not answered in time */
+    int n_late; /* number of operations that the sleeper has not answered in time */
 } sleeper;
 
 /*
@@ -53,7 +53,7 @@ static void sleeper_step(uint64_t begin)
 
     if (sleeper.endpoint == NULL) return;
     if (sleeper.state != POLLS && stp_now_ns() - begin > ANSWER_NS) {
-        sleeper.late = true;
+        sleeper.n_late++;
         sleeper.armed = false;
         sleeper.state = POLLS;
     }
@@ -261,6 +261,7 @@ static int sleeper_open(uint64_t *region, size_t nbytes)
     return rc;
 }
 
+/* With psm3 of libfabric 2.6, closing an endpoint that is connected takes up to 2 s. */
 static void sleeper_close(void)
 {
     struct stp_ofi_endpoint *endpoint = sleeper.endpoint;
@@ -284,18 +285,21 @@ static bool answers_asleep(struct stp_fabric_ctx *ctx, uint64_t *region, uint64_
     bool automatic = stp_ofi.info->domain_attr->data_progress == FI_PROGRESS_AUTO;
     char *word = (char *)local;
     uint64_t old;
-    int rc;
+    int rc, asleep;
 
     /* Without a descriptor the progress thread polls, and needs no other thread that polls. */
     if (stp_ofi.wait_fd < 0 && (!automatic || stp_ofi.core->env->ofi_progress_thread)) return false;
     rc = sleeper_open(region, nbytes);
     /* The first operation connects the endpoints, for which the sleeper may have to poll. */
     if (rc == 0) rc = run_rma(STP_OFI_READ, 0, word, sizeof(*local), NULL);
-    sleeper.state = automatic ? NO_THREAD : SLEEPS_ON_FD;
+    asleep = automatic ? NO_THREAD : SLEEPS_ON_FD;
+    sleeper.state = asleep;
     if (rc == 0) rc = run_rma(STP_OFI_READ, 0, word, sizeof(*local), NULL);
+    sleeper.state = asleep;
     if (rc == 0) rc = run_rma(STP_OFI_WRITE, 0, word, sizeof(*local), NULL);
+    sleeper.state = asleep;
     if (rc == 0 && !stp_ofi.by_message) rc = run_amo(ctx, STP_AMO_ADD, 0, 1, 0, &old);
-    return rc == 0 && !sleeper.late;
+    return rc == 0 && sleeper.n_late < 2; /* a busy machine may delay one answer */
 }
 
 static int connect_self(const char **reason)
