@@ -15,6 +15,7 @@
 #define RAW_OFI_ABI 5u
 #define RAW_OFI_ADDRESS_MAX 256
 #define RAW_OFI_ENTRY "steppe_bench_raw_ofi_open"
+#define RAW_OFI_ASK "steppe_bench_raw_ofi_ask"
 
 /* What a PE must know about another PE before it can access the memory of that PE. */
 struct raw_ofi_card {
@@ -102,5 +103,11 @@ typedef int (*raw_ofi_open_fn)(const struct raw_ofi_request *request, struct raw
                                char *reason, size_t len);
 int steppe_bench_raw_ofi_open(const struct raw_ofi_request *request, struct raw_ofi *raw,
                               char *reason, size_t len);
+
+/*
+ * Asks libfabric once for the infos of a provider, with the capabilities that a job needs. Returns
+ * 0 or -errno.
+ */
+typedef int (*raw_ofi_ask_fn)(const char *provider);
 
 #endif /* STEPPE_BENCH_RAW_OFI_H */

@@ -289,6 +289,18 @@ static int get_info(const struct raw_ofi_request *request, uint64_t caps)
     return raw.info != NULL ? 0 : -FI_ENODATA;
 }
 
+__attribute__((visibility("default"))) int steppe_bench_raw_ofi_ask(const char *provider)
+{
+    const struct raw_ofi_request request = {.provider = provider};
+    struct fi_info *hints = make_hints(&request, FI_RMA | FI_ATOMIC), *list = NULL;
+    int rc =
+        hints != NULL ? fi_getinfo(FI_VERSION(1, 11), NULL, NULL, 0, hints, &list) : -FI_ENOMEM;
+
+    fi_freeinfo(hints);
+    if (rc == 0) fi_freeinfo(list);
+    return rc;
+}
+
 static int find_provider(const struct raw_ofi_request *request, char *reason, size_t len)
 {
     int rc = get_info(request, FI_MSG | FI_RMA | FI_ATOMIC);

@@ -126,3 +126,24 @@ void bench_raw_ofi_unload(struct bench_run *run)
     memset(&loaded, 0, sizeof(loaded));
     /* The module stays loaded, because unloading libfabric is not safe. */
 }
+
+int bench_raw_ofi_floor(const char *provider)
+{
+    uint64_t start = bench_now_ns(), loaded_at;
+    char reason[512] = "it has no function " RAW_OFI_ASK;
+    raw_ofi_ask_fn ask = NULL;
+
+    if (open_module(reason, sizeof(reason)) != NULL) *(void **)&ask = dlsym(handle, RAW_OFI_ASK);
+    if (ask == NULL) {
+        fprintf(stderr, "steppe-bench: the raw module cannot be used: %s\n", reason);
+        return 1;
+    }
+    loaded_at = bench_now_ns();
+    if (ask(provider) != 0) {
+        fprintf(stderr, "steppe-bench: libfabric lists no provider %s\n", provider);
+        return 1;
+    }
+    printf("{\"load_ns\": %llu, \"ask_ns\": %llu}\n", (unsigned long long)(loaded_at - start),
+           (unsigned long long)(bench_now_ns() - loaded_at));
+    return 0;
+}

@@ -145,6 +145,7 @@ static int run_tool(char **argv)
 static int command(int argc, char **argv)
 {
     if (argc > 1 && is_tool(argv[1])) return run_tool(argv);
+    if (argc == 3 && strcmp(argv[1], "--floor") == 0) return bench_raw_ofi_floor(argv[2]);
     if (argc != 2) return -1;
     if (strcmp(argv[1], "--startup") == 0) return startup();
     if (strcmp(argv[1], "--man") != 0) return -1;

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """steppe-bench launch: measures the time to start and end a job, for several numbers of PEs.
 
-The tool runs two kinds of jobs in turn. In a job of steppe-bench --startup, each PE prints the
-times of shmem_init and shmem_finalize. A job of the launcher with true(1) is the raw limit. The
-tool measures the time of the whole job from outside. For shmem_init and shmem_finalize, it uses the
-time of the slowest PE of a run, because a job waits for the slowest PE.
+The tool runs two or three kinds of jobs in turn. In a job of steppe-bench --startup, each PE prints
+the times of shmem_init and shmem_finalize. A job of the launcher with true(1) is the raw limit. A
+job of steppe-bench --floor only loads libfabric and asks it once about a provider, which each job
+on a fabric must do. The tool measures the time of the whole job from outside. For steps within a
+job, it uses the time of the slowest PE of a run, because a job waits for the slowest PE.
 """
 import json
 import os
@@ -15,63 +16,60 @@ import time
 from options import counts, installed_program, mirrored, parser, positive, run_job
 from result_file import FORMAT, Report, ToolError, make_side, write_text
 
-USAGE = "steppe-bench launch [-n COUNTS] [--runs N] [--format text|json] [-o FILE]"
+USAGE = ("steppe-bench launch [-n COUNTS] [--runs N] [--floor PROVIDER] [--format text|json] "
+         "[-o FILE]")
 DESCRIPTION = """Measure the time to start and end jobs, for several numbers of PEs.
 
 The row launch is the time of the whole job, beside the time of the launcher alone with true(1). The
-rows launch-init and launch-finalize are the times of the slowest PE. JSON has times in us, the
-table in ms. Each run is one sample."""
+rows launch-init and launch-finalize are the times of the slowest PE. With --floor, the row
+launch-floor is the time of the whole job beside the time of a job that only loads libfabric and
+asks it once about PROVIDER, and the rows launch-load and launch-ask are its two steps. JSON has
+times in us, the table in ms. Each run is one sample."""
 
 
-def startup(oshrun, program, pes):
-    """Run one job of the library. Return the times (job, init, finalize) in us."""
-    command = [oshrun, "-n", str(pes), program, "--startup"]
+def times_of(command, pes, steps):
+    """Run one job. Return the times of the job and of the slowest PE in each step, in us."""
     start = time.perf_counter()
     text = run_job(command)
     job = 1e6 * (time.perf_counter() - start)
-    times = {}
+    found = []
     for line in text.splitlines():
         try:
             record = json.loads(line)
-            times[record["pe"]] = (record["init_ns"] / 1e3, record["finalize_ns"] / 1e3)
+            found.append([record[step + "_ns"] / 1e3 for step in steps])
         except (ValueError, TypeError, KeyError):
             continue
-    if len(times) != pes:
-        raise ToolError(f"{' '.join(command)}: only {len(times)} of {pes} PEs reported their times")
-    return job, max(init for init, _ in times.values()), max(last for _, last in times.values())
+    if steps and len(found) != pes:
+        raise ToolError(f"{' '.join(command)}: only {len(found)} of {pes} PEs reported their times")
+    return [job, *map(max, zip(*found))]
 
 
-def launcher_only(oshrun, pes):
-    """Run one job of the launcher alone. Return the time (job,) in us."""
-    start = time.perf_counter()
-    run_job([oshrun, "-n", str(pes), "true"])
-    return (1e6 * (time.perf_counter() - start),)
-
-
-def measure(oshrun, program, pes, runs):
-    """Run the given number of jobs of each kind. Return the samples of the two kinds of jobs.
-
-    The samples are ([(job, init, finalize)], [(job,)]).
-    """
-    sides = ((lambda: startup(oshrun, program, pes)), (lambda: launcher_only(oshrun, pes)))
-    found = ([], [])
-    for side in sides:  # loads the programs and libraries into memory
-        side()
-    for _, side in mirrored((0, 1), runs):
-        found[side].append(sides[side]())
+def measure(start, kinds, pes, runs):
+    """Run the given number of jobs of each kind in turn. Return the samples of each kind."""
+    found = [[] for _ in kinds]
+    for words, steps in kinds:  # loads the programs and libraries into memory
+        times_of(start + words, pes, steps)
+    for _, kind in mirrored(range(len(kinds)), runs):
+        words, steps = kinds[kind]
+        found[kind].append(times_of(start + words, pes, steps))
     return found
 
 
-def rows_of(pes, samples, limits):
-    names = ("launch", "launch-init", "launch-finalize")
+def rows_of(pes, samples, limits, floors=()):
+    columns = [*zip(("launch", "launch-init", "launch-finalize"), zip(*samples))]
+    raw = {"launch": [limit for limit, in limits]}
+    if floors:
+        jobs, load, ask = zip(*floors)
+        columns += [("launch-floor", columns[0][1]), ("launch-load", load), ("launch-ask", ask)]
+        raw["launch-floor"] = jobs
     rows = []
-    for name, values in zip(names, zip(*samples)):
+    for name, values in columns:
         row = {"bench": name, "group": "launch", "metric": "latency", "unit": "us",
                "better": "lower", "bytes": 0, "parameter": "pes", "value": pes, "pes": pes,
                "measuring": pes, "ops": 1, "window": 1, "samples": len(values),
                "steppe": make_side(values, "lower")}
-        if name == "launch":
-            row["raw"] = make_side([limit for limit, in limits], "lower")
+        if name in raw:
+            row["raw"] = make_side(raw[name], "lower")
             row["ratio"] = row["steppe"]["median"] / row["raw"]["median"]
         rows.append(row)
     return rows
@@ -132,16 +130,23 @@ def main(arguments):
                          help="numbers of PEs: 1,2,6, or 1:64 for 1, 2, 4 ... 64 (default: 1:4)")
     options.add_argument("--runs", type=positive, default=10, metavar="N",
                          help="number of jobs of each kind with each number of PEs (default: 10)")
+    options.add_argument("--floor", metavar="PROVIDER",
+                         help="also run jobs that only load libfabric and ask it once about "
+                              "PROVIDER, such as tcp")
     options.add_argument("--format", choices=sorted(FORMATS), default="text")
     options.add_argument("-o", metavar="FILE",
                          help="write the output to FILE instead of standard output")
     chosen = options.parse_args(arguments)
     program = installed_program()
     oshrun = os.path.join(os.path.dirname(program), "oshrun")
+    kinds = [([program, "--startup"], ("init", "finalize")), (["true"], ())]
+    if chosen.floor:
+        kinds.append(([program, "--floor", chosen.floor], ("load", "ask")))
     report = Report("launch", heading_of(oshrun, arguments), {}, [])
     for pes in chosen.n:
         print(f"{pes} PEs: {chosen.runs} runs", file=sys.stderr, flush=True)
-        for row in rows_of(pes, *measure(oshrun, program, pes, chosen.runs)):
+        start = [oshrun, "-n", str(pes)]
+        for row in rows_of(pes, *measure(start, kinds, pes, chosen.runs)):
             report.rows[row["bench"], pes] = row
     text = FORMATS[chosen.format](report)
     if chosen.o:

@@ -308,7 +308,10 @@ exec cat "$here/run$run.json"
 FAKE_STARTUP = """#!/bin/sh
 pe=0
 while [ $pe -lt "$FAKE_PES" ]; do
-    echo "{\\"pe\\": $pe, \\"init_ns\\": $((1000 * (pe + 1))), \\"finalize_ns\\": 500}"
+    case $1 in
+    --floor) echo "{\\"load_ns\\": $((2000 * (pe + 1))), \\"ask_ns\\": 700}" ;;
+    *) echo "{\\"pe\\": $pe, \\"init_ns\\": $((1000 * (pe + 1))), \\"finalize_ns\\": 500}" ;;
+    esac
     pe=$((pe + 1))
 done
 """
@@ -593,6 +596,18 @@ class Launch(Folder):
         self.assertEqual("".join(kinds), "LrLrrL" * 2)
         self.assertEqual(call("compare", file, file, "--absolute")[0], 2)  # two runs are too few
         self.assertEqual(call("plot", file, "-o", self.folder)[0], 0)
+
+    def test_floor(self):
+        """With --floor, a third kind of job gives the time of loading and asking libfabric."""
+        text = call("launch", "-n", "3", "--runs", "2", "--floor", "tcp", "--format", "json")[1]
+        rows = {found["bench"]: found for found in json.loads(text)["results"]}
+        self.assertEqual(rows["launch-load"]["steppe"]["blocks"], [6.0, 6.0])
+        self.assertEqual(rows["launch-ask"]["steppe"]["median"], 0.7)
+        self.assertEqual(rows["launch-floor"]["steppe"], rows["launch"]["steppe"])
+        self.assertNotEqual(rows["launch-floor"]["raw"], rows["launch"]["raw"])
+        kinds = ["L" if "--startup" in line else "F" if "--floor tcp" in line else "r"
+                 for line in self.lines("log")]
+        self.assertEqual("".join(kinds), "LrFLrFFrL")
 
     def test_formats(self):
         text = call("launch", "-n", "2", "--runs", "1")[1]
