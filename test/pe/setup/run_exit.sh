@@ -46,7 +46,7 @@ passes()
 passes leave
 rm -f "$dir"/ld.*
 passes leave_beside_threads
-if grep -qs 'calling fini: .*libfabric' "$dir"/ld.*; then
+if grep -qs 'calling fini: .*/libfabric[.]so' "$dir"/ld.*; then
     fail leave_beside_threads "the loader ran the end of libfabric while threads still used it"
 fi
 if [ "${SHMEM_NODE:-on}" != off ]; then
