@@ -4,7 +4,11 @@
 # finalization, under PMI-1 and PMI-2. quick runs fewer orders and numbers of PEs. Skipped (77)
 # without MPICH's wrapper.
 #
-# usage: run_mpich.sh quick|full node|tcp|hosts HYDRA SOURCE PROGRAM COMPILER-OPTION... LIBRARY
+# In the variant other, the process has loaded the libfabric of the system before Steppe needs one, as
+# with an MPI that uses libfabric. Steppe may have been built with another version. If the system's
+# version is too old, the job must end with a message that has both versions.
+#
+# usage: run_mpich.sh quick|full node|tcp|hosts|other HYDRA SOURCE PROGRAM COMPILER-OPTION... LIBRARY
 set -u
 extent=$1 variant=$2 hydra=$3 source=$4 program=$5
 shift 5
@@ -20,9 +24,9 @@ command -v mpicc.mpich >/dev/null 2>&1 || skip "mpicc.mpich is not installed (De
 mpicc.mpich -std=gnu11 -O1 -Wall -o "$program" "$source" "$@" \
     -Wl,-rpath,"$(dirname "$library")" || exit 1
 
-options=()
+options=() before=(env)
 case $variant in
-    tcp) export SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp ;;
+    tcp | other) export SHMEM_NODE=off SHMEM_OFI_PROVIDER=tcp ;;
     hosts) export SHMEM_OFI_PROVIDER=tcp; options=(-launcher fork -hosts "a:2,b:2") ;;
 esac
 . "$(dirname "$0")/../pe/endless.sh"
@@ -32,15 +36,33 @@ failed=0
 both()
 {
     local status
-    SHMEM_PMI=$2 timeout -k 5 40 "$hydra" ${options[@]+"${options[@]}"} -n "$1" "$program" \
-        "$3" "$4"
+    SHMEM_PMI=$2 timeout -k 5 40 "$hydra" ${options[@]+"${options[@]}"} -n "$1" "${before[@]}" \
+        "$program" "$3" "$4"
     status=$?
     [ $status -eq 0 ] && return
     echo "FAIL $variant: $1 PEs, PMI-$2, $3 initialized first, $4 finalized first: status $status, not 0" >&2
     failed=2
 }
 
+# Both PEs load the system's libfabric first.
+with_other_libfabric()
+{
+    local other said
+    other=$(ldconfig -p | awk '/libfabric[.]so[.]1 .*x86-64|libfabric[.]so[.]1 .*AArch64/ { print $NF; exit }')
+    [ -n "$other" ] || skip "the system has no libfabric of its own"
+    before=(env "LD_PRELOAD=$other")
+    if ! LD_PRELOAD=$other ldd "$(dirname "$library")/steppe/ofi.so" 2>&1 | grep -q 'not found'; then
+        both 2 1 mpi shmem
+        return
+    fi
+    said=$(both 2 1 mpi shmem 2>&1)
+    [[ $said == *"libfabric "*" ($other) was found, but the module was built with libfabric "* ]] && return
+    echo "FAIL other: $other is too old, but the job says: $said" >&2
+    failed=2
+}
+
 case $extent:$variant in
+    *:other) with_other_libfabric ;;
     quick:node)
         for pmi in 1 2; do
             both 2 $pmi mpi mpi
