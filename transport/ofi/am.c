@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_INBOXES 128
 #define CANCEL_POLLS 100000
 
 #define PING_PES 16 /* maximum number of PEs to which one round of pings is sent */
@@ -40,7 +39,7 @@ struct inbox {
 };
 
 static struct {
-    char *boxes; /* array of N_INBOXES receive buffers of box_stride() bytes each */
+    char *boxes; /* array of STP_OFI_N_INBOXES receive buffers of box_stride() bytes each */
     /*
      * List of receive buffers that are not posted. A thread that changes the list holds the drain
      * lock of the main endpoint. The pointer is also read without the lock.
@@ -405,15 +404,15 @@ int stp_ofi_inbox_open(void)
 
     if (!stp_ofi_has_inbox()) return 0;
     am.token = stp_ofi.core->job_token;
-    am.boxes = aligned_alloc(STP_CACHE_LINE, N_INBOXES * box_stride());
+    am.boxes = aligned_alloc(STP_CACHE_LINE, STP_OFI_N_INBOXES * box_stride());
     if (am.boxes == NULL) return -ENOMEM;
-    rc = stp_ofi_reg_internal_if_needed(am.boxes, N_INBOXES * box_stride(), &am.mr);
+    rc = stp_ofi_reg_internal_if_needed(am.boxes, STP_OFI_N_INBOXES * box_stride(), &am.mr);
     if (rc != 0) {
         stp_ofi_inbox_close();
         return rc;
     }
     pthread_mutex_lock(&stp_ofi.main.drain);
-    for (int i = 0; i < N_INBOXES; i++)
+    for (int i = 0; i < STP_OFI_N_INBOXES; i++)
         post_locked(box_at(i));
     pthread_mutex_unlock(&stp_ofi.main.drain);
     return 0;
@@ -434,7 +433,7 @@ void stp_ofi_inbox_unregister(void)
     /* Forget buffers that the provider refused, so that they are not posted again. */
     am.idle = NULL;
     pthread_mutex_unlock(&stp_ofi.main.drain);
-    for (int i = 0; i < N_INBOXES; i++)
+    for (int i = 0; i < STP_OFI_N_INBOXES; i++)
         fi_cancel(&stp_ofi.main.ep->fid, &box_at(i)->work.fi);
     /*
      * Poll until the provider has returned all buffers. The number of polls is limited. If buffers

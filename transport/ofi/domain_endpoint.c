@@ -253,6 +253,9 @@ static int open_with(const struct stp_core *core, struct fi_info *info, const ch
     int rc;
 
     if (info == NULL) return -FI_ENODATA;
+    /* ofi_rxm allocates memory for as many receive buffers as it may hold (2048 by default). */
+    if (stp_ofi_is(info, STP_OFI_MAY_LOSE_AMO) && info->rx_attr->size > STP_OFI_N_INBOXES)
+        info->rx_attr->size = STP_OFI_N_INBOXES;
     stp_ofi.info = info;
     stp_ofi.wait_fd = -1;
     settle(core);

@@ -179,6 +179,8 @@ struct stp_ofi {
 
 extern struct stp_ofi stp_ofi;
 
+#define STP_OFI_N_INBOXES 128 /* number of receive buffers for atomics and packed messages */
+
 /* Returns whether peers may send atomics or packed messages to this PE. */
 static inline bool stp_ofi_has_inbox(void)
 {

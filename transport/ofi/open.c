@@ -327,14 +327,20 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
 /* Environment variables that replace costly defaults of ofi_rxm in libfabric 1.17. */
 static const struct {
     const char *name, *value;
+    bool tcp_only; /* whether the value is set only if no adapter may be used */
 } defaults[] = {
     /* Use small buffers. Messages have at most 1024 bytes, and 16 KiB buffers would take 70 MB. */
-    {"FI_OFI_RXM_BUFFER_SIZE", "1024"},
+    {"FI_OFI_RXM_BUFFER_SIZE", "1024", false},
+    /*
+     * Post 512 buffers for all TCP connections, not 4096. An adapter may need so many buffers for
+     * each connection.
+     */
+    {"FI_OFI_RXM_MSG_RX_SIZE", "512", true},
     /*
      * Check for new connections every 1 ms, not every 10 ms, because one connection takes several
      * checks.
      */
-    {"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000"},
+    {"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", false},
 };
 
 /*
@@ -351,16 +357,17 @@ static bool owns_environment(void)
 /*
  * Sets the variables in defaults[] before libfabric reads them, which it does once, in the first
  * call of fi_getinfo(). Settings of the user have priority. Does nothing if the program has loaded
- * libfabric, because all users of libfabric in a process share these values. Returns a bit mask of
- * the variables that were set.
+ * libfabric, because all users of libfabric in a process share these values. The argument tcp tells
+ * whether only TCP providers may be used. Returns a bit mask of the variables that were set.
  */
-static unsigned defaults_set(const struct stp_core *core)
+static unsigned defaults_set(const struct stp_core *core, bool tcp)
 {
     unsigned set = 0;
 
     if (core->program_has_libfabric || !owns_environment()) return 0;
     for (size_t i = 0; i < STP_COUNT(defaults); i++)
-        if (getenv(defaults[i].name) == NULL && setenv(defaults[i].name, defaults[i].value, 0) == 0)
+        if ((tcp || !defaults[i].tcp_only) && getenv(defaults[i].name) == NULL &&
+            setenv(defaults[i].name, defaults[i].value, 0) == 0)
             set |= 1u << i;
     return set;
 }
@@ -393,8 +400,8 @@ __attribute__((visibility("default"))) int stp_ofi_open(const struct stp_core *c
     if (core->version != NULL)
         *core->version = (struct stp_fabric_version){FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
                                                      fi_version()};
-    set = defaults_set(core);
     first = stp_ofi_provider_to_ask_first(core);
+    set = defaults_set(core, first != NULL && strcasecmp(first, "tcp") == 0);
     n = stp_ofi_provider_select(core, first, &infos, &choices);
     defaults_unset(set);
     used = open_first(core, choices, n);
