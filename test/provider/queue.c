@@ -68,12 +68,6 @@ static void emit(const struct shim_cq *cq, void *buf, size_t n,
     memcpy((char *)buf + n * size, entry, size);
 }
 
-/* Is that the last completion of the operation? */
-static bool is_last(const struct shim_op *op, uint64_t flags)
-{
-    return !(op->kind == SHIM_RECV && op->flags & FI_MULTI_RECV) || (flags & FI_MULTI_RECV);
-}
-
 /* Has its completion to wait? In the order of their coming, behind the reports. */
 static bool put_off(struct shim_cq *cq, struct shim_op *op, uint64_t flags)
 {
@@ -98,7 +92,7 @@ static bool translate(struct shim_cq *cq, struct fi_cq_tagged_entry *entry)
     if (op->dead || put_off(cq, op, entry->flags)) return false;
     wanted = op->wanted;
     entry->op_context = op->context;
-    if (is_last(op, entry->flags)) shim_op_finish(op);
+    shim_op_finish(op);
     return wanted;
 }
 

@@ -51,7 +51,7 @@ static inline int ask(int mr_mode, uint64_t mode, uint64_t order)
     struct fi_info *hints = fi_allocinfo();
     int rc;
 
-    hints->caps = FI_RMA | FI_ATOMIC | FI_MSG | FI_MULTI_RECV;
+    hints->caps = FI_RMA | FI_ATOMIC | FI_MSG;
     hints->mode = mode;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = mr_mode;
@@ -95,7 +95,7 @@ static inline void open_as(const char *modes)
 {
     struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
     char name[256];
-    size_t len = sizeof(name), least = 8;
+    size_t len = sizeof(name);
 
     for (int sig = 1; sig < NSIG; sig++)
         signal(sig, SIG_DFL); /* libraries below libfabric have made exits of them */
@@ -109,9 +109,6 @@ static inline void open_as(const char *modes)
     need(fi_ep_bind(ep, &av->fid, 0) == 0, "fi_ep_bind to succeed");
     need(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV) == 0,
          "fi_ep_bind of the queue to succeed");
-    /* Before fi_enable(), because ofi_rxm of libfabric 2 reads the option only there. */
-    need(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)) == 0,
-         "room for more than one message in a buffer");
     need(fi_enable(ep) == 0, "fi_enable to succeed");
     need(fi_getname(&ep->fid, name, &len) == 0, "fi_getname to succeed");
     need(fi_av_insert(av, name, 1, &self, 0, NULL) == 1, "fi_av_insert to insert one address");
