@@ -113,7 +113,9 @@ static size_t letter(void)
 static int find(const char *provider)
 {
     struct fi_info *hints = fi_allocinfo();
-    bool rxm = strcmp(provider, "tcp") == 0;
+    /* Since libfabric 1.18, jobs on tcp and net use the native provider tcp, without ofi_rxm. */
+    bool native = FI_VERSION_GE(fi_version(), FI_VERSION(1, 18));
+    bool rxm = !native && strcmp(provider, "tcp") == 0;
     int rc;
 
     if (hints == NULL) return -FI_ENOMEM;
@@ -122,7 +124,7 @@ static int find(const char *provider)
     hints->ep_attr->type = FI_EP_RDM;
     hints->addr_format = FI_SOCKADDR_IN;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_ENDPOINT;
-    hints->fabric_attr->prov_name = strdup(rxm ? "tcp;ofi_rxm" : provider);
+    hints->fabric_attr->prov_name = strdup(rxm ? "tcp;ofi_rxm" : native ? "tcp" : provider);
     rc = fi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &fi.info);
     fi_freeinfo(hints);
     return rc;
