@@ -324,7 +324,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
 
 /* ---- defaults of libfabric ----------------------------------------------- */
 
-/* Environment variables that replace costly defaults of ofi_rxm in libfabric 1.17. */
+/* Environment variables that replace costly defaults of ofi_rxm, and of tcp since libfabric 1.20. */
 static const struct {
     const char *name, *value;
     bool tcp_only; /* whether the value is set only if no adapter may be used */
@@ -341,6 +341,11 @@ static const struct {
      * checks.
      */
     {"FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", false},
+    /*
+     * Allocate no buffers of 16 KiB for tagged messages that arrive early, which take 17 MB. The
+     * provider raises this value to the size of injected data.
+     */
+    {"FI_TCP_MAX_RX_SIZE", "128", false},
 };
 
 /*
