@@ -5,8 +5,9 @@
  */
 #include "rma.h"
 
-#define WAIT_PROGRESS_POLLS 20 /* number of polls that take as long as one call of progress() */
-#define WAIT_MISSES_A_POLL 8   /* number of failed tests that take as long as one poll */
+/* Number of polls that take as long as one call of progress() that makes a system call. */
+#define WAIT_PROGRESS_POLLS 20
+#define WAIT_MISSES_A_POLL 8 /* number of failed tests that take as long as one poll */
 
 bool stp_wait_idle_once(struct stp_wait *wait)
 {
@@ -15,7 +16,9 @@ bool stp_wait_idle_once(struct stp_wait *wait)
         return stp_wait_turn(wait);
     }
     stp_rt.fabric.progress();
-    wait->polls += WAIT_PROGRESS_POLLS;
+    /* If the provider makes no system call, a yield between polls would delay peers. */
+    if (stp_rt.fabric.needs_syscalls || stp_rt.host_pes > stp_rt.host_cores)
+        wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);
     /* Spin again after a yield. With enough cores, most polls then make no system call. */
     if (wait->polls >= stp_wait_spin) wait->polls = 0;
