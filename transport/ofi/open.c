@@ -324,7 +324,7 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
 
 /* ---- defaults of libfabric ----------------------------------------------- */
 
-/* Environment variables that replace costly defaults of ofi_rxm, and of tcp since libfabric 1.20. */
+/* Environment variables that replace costly defaults of ofi_rxm, and of tcp of libfabric 1.20. */
 static const struct {
     const char *name, *value;
     bool tcp_only; /* whether the value is set only if no adapter may be used */

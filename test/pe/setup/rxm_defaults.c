@@ -60,10 +60,10 @@ static size_t buffer_size(void)
     return size;
 }
 
-/* Returns how many variables of ofi_rxm a child process sees. */
+/* Returns how many variables of libfabric that the library sets a child process sees. */
 static int n_in_child(void)
 {
-    int status = system("exit $(env | grep -c '^FI_OFI_RXM_')");
+    int status = system("exit $(env | grep -cE '^FI_(OFI_RXM|TCP_MAX)_')");
 
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
