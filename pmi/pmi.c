@@ -8,6 +8,7 @@
 
 #include "pmi/client.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -94,10 +95,11 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
     if (rc == -ENOENT && is_line) rc = 0; /* in PMI-1 a reply without rc means success */
     if (rc == 0 && result == 0) return 0;
     /*
-     * Treat each failure of a PMI-1 get as an absent key. The error number does not show whether
-     * the key is absent, because launchers use different numbers.
+     * Treat each failure of a get as an absent key. The error number does not show whether the key
+     * is absent, because launchers use different numbers.
      */
-    if (strcmp(reply_cmd, "get_result") == 0) return -ENOENT;
+    if (strcmp(reply_cmd, "get_result") == 0 || strcmp(reply_cmd, "kvs-get-response") == 0)
+        return -ENOENT;
     return stp_pmi_malformed(session, command,
                              "its return code (rc) is missing or is not 0, so the request failed");
 }
@@ -427,13 +429,26 @@ static int pmi_make_map(void)
 /* ---- life of the session ------------------------------------------------- */
 
 /*
+ * Returns whether an initialized MPI library shares the connection. It sends finalize itself, in
+ * MPI_Finalize() or later, and Hydra of MPICH 4.2 then closes the connection.
+ */
+static bool pmi_is_finalized_by_mpi(void)
+{
+    int (*initialized)(int *);
+    int flag = 0;
+
+    *(void **)&initialized = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+    return pmi.session.wire.fd >= 0 && initialized && initialized(&flag) == 0 && flag;
+}
+
+/*
  * Sends finalize when this process exits. Hydra reports a process that exits without finalize as a
  * bad termination.
  */
 static void pmi_at_exit(void)
 {
     if (!pmi.client || pmi.pid != getpid() || pmi.aborts) return;
-    if (pmi.client->finalize) pmi.client->finalize(&pmi.session);
+    if (pmi.client->finalize && !pmi_is_finalized_by_mpi()) pmi.client->finalize(&pmi.session);
     stp_wire_close(&pmi.session.wire);
     pmi.client = NULL;
 }

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define SEMICOLON ';'
+/* A part of a field, or nothing, because Hydra of MPICH 4.2 refuses a field without a value. */
+#define IF_JOB(text, session) ((session)->job[0] != '\0' ? (text) : "")
 #define NOBODYS_KEY "stp::nobody" /* key that no process puts; see pmi2_fence() */
 
 static int pmi2_open(struct stp_pmi_session *session)
@@ -29,7 +31,8 @@ static int pmi2_open(struct stp_pmi_session *session)
     if (!job || strlen(job) >= sizeof(session->job) || strchr(job, SEMICOLON)) job = "";
     strcpy(session->job, job);
     rc = stp_pmi_ask(session, STP_WIRE_MESSAGE, "fullinit", STP_PMI_REPLY_MS,
-                     "cmd=fullinit;pmijobid=%s;pmirank=%d;threaded=FALSE;", job, rank);
+                     "cmd=fullinit;%s%s%spmirank=%d;threaded=FALSE;", IF_JOB("pmijobid=", session),
+                     job, IF_JOB(";", session), rank);
     if (rc != 0) return rc;
     if (stp_wire_number(text, SEMICOLON, "rank", &session->rank) ||
         stp_wire_number(text, SEMICOLON, "size", &session->size))
@@ -68,7 +71,8 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
 {
     /* Wait without a timeout, because the reply may come only after the fence of other ranks. */
     int rc = stp_pmi_ask(session, STP_WIRE_MESSAGE, "kvs-get", STP_WIRE_FOREVER,
-                         "cmd=kvs-get;jobid=%s;srcid=-1;key=%s;", session->job, key);
+                         "cmd=kvs-get;%s%s%ssrcid=-1;key=%s;", IF_JOB("jobid=", session),
+                         session->job, IF_JOB(";", session), key);
 
     (void)rank;
     return rc != 0 ? rc : pmi2_found(session, "kvs-get", value, capacity);

@@ -119,10 +119,9 @@ static const struct bad bad2[] = {
     {{"kvs-put", "    26cmd=kvs-put-resp", 0, true}, client_put_fails},
     {{"kvs-fence", "    28cmd=kvs-fence-response;rc=9;", 0, false}, client_fence_fails},
     {{"kvs-fence", "    28", 0, true}, client_fence_fails},
-    {{"kvs-get;jobid=;srcid=-1;key=stp:k:0", "    26cmd=kvs-get-response;rc=0;", 0, false},
+    {{"kvs-get;srcid=-1;key=stp:k:0", "    26cmd=kvs-get-response;rc=0;", 0, false},
      client_get_fails},
-    {{"kvs-get;jobid=;srcid=-1;key=stp:k:0", "    37cmd=kvs-get-response;rc=0;found=TRUE;", 0,
-      false},
+    {{"kvs-get;srcid=-1;key=stp:k:0", "    37cmd=kvs-get-response;rc=0;found=TRUE;", 0, false},
      client_get_fails},
 };
 
