@@ -233,6 +233,20 @@ static size_t segment_count_tasks(void)
     return n;
 }
 
+/*
+ * Returns whether this process has one thread only. Waits up to 10 ms for other threads to end,
+ * because the system may still list a thread that pthread_join() has returned. UCX, which MPI
+ * libraries use, starts and joins a thread when it is loaded.
+ */
+static bool segment_is_one_thread(void)
+{
+    for (int tries = 0; segment_count_tasks() != 1; tries++) {
+        if (tries == 100) return false;
+        usleep(100);
+    }
+    return true;
+}
+
 static const char *segment_create_file(int *fd)
 {
     int rc;
@@ -330,7 +344,7 @@ __attribute__((constructor)) static void segment_init(void)
 
     segment.page = getauxval(AT_PAGESZ);
     stp_data_segment.private_reason = segment_find(&plan);
-    if (stp_data_segment.private_reason == NULL && segment_count_tasks() != 1)
+    if (stp_data_segment.private_reason == NULL && !segment_is_one_thread())
         stp_data_segment.private_reason =
             "the process already had other threads when the library was "
             "loaded";
