@@ -56,8 +56,10 @@ find "$root/steppe" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf --one-
 (cd "$source" && git ls-files -co --exclude-standard -z | tar -c --null -T - -f -) |
     tar -x -C "$root/steppe" -f - || exit 1
 
-# Tests may create namespaces only if the root directory is a mount point, so mount it on itself.
-unshare -mpf --kill-child /bin/sh -c 'mount --bind "$0" "$0" && exec chroot "$0" "$@"' "$root" \
-    /bin/sh -c 'mount -t proc proc /proc &&
-    mount -t sysfs sysfs /sys && mount -t tmpfs -o size=50% tmpfs /dev/shm && mount -t tmpfs tmpfs /run &&
+# The tests create namespaces and enter those of other processes, so the new system must be the root of
+# its mount namespace, for which chroot is not enough.
+unshare -mpf --kill-child /bin/sh -c 'mount --bind "$0" "$0" && mount --rbind /sys "$0/sys" && cd "$0" &&
+    mkdir -p old-root && pivot_root . old-root && exec chroot . "$@"' "$root" \
+    /bin/sh -c 'mount -t proc proc /proc && umount -l /old-root &&
+    mount -t tmpfs -o size=50% tmpfs /dev/shm && mount -t tmpfs tmpfs /run &&
     cd /steppe && export LC_ALL=C.UTF-8 && eval "$*"' sh "$@" </dev/null
