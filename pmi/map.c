@@ -107,36 +107,34 @@ static int map_compact(struct stp_pmi_map *map)
     return 0;
 }
 
-/* Adds the blocks of a list "block,block,..." and sets *text to the text after the list. */
-static int map_list(struct stp_pmi_map *map, const char **text, int size)
+/* Adds a block and sets *text to the text after it. */
+static int map_one(struct stp_pmi_map *map, const char **text, int size)
 {
     struct stp_map_block block;
-    int rc;
 
-    do {
-        *text = map_block(*text, &block);
-        rc = *text ? map_add(map, block, size) : -EPROTO;
-        if (rc != 0) return rc;
-    } while (**text == ',' && (*text)++);
-    return 0;
+    *text = map_block(*text, &block);
+    return *text ? map_add(map, block, size) : -EPROTO;
 }
 
 /* Adds the blocks of "[block,block,...]xcount", with the list repeated count times. */
 static int map_repeated(struct stp_pmi_map *map, const char **text, int size)
 {
-    const char *list = *text + 1;
-    int count;
-    int rc;
+    const char *list = *text + 1, *end = NULL;
+    int count = 1;
 
-    *text = list;
-    rc = map_list(map, text, size);
-    if (rc != 0) return rc;
-    *text = map_number(map_skip(map_skip(*text, ']'), 'x'), &count);
-    if (!*text || count < 1) return -EPROTO;
-    for (const char *again = list; rc == 0 && count > 1 && map->period < size;
-         again = list, count--)
-        rc = map_list(map, &again, size);
-    return rc;
+    for (int i = 0; i < count && (i == 0 || map->period < size); i++) {
+        int rc;
+
+        *text = list;
+        do
+            rc = map_one(map, text, size);
+        while (rc == 0 && **text == ',' && (*text)++);
+        if (rc != 0) return rc;
+        if (i == 0) end = map_number(map_skip(map_skip(*text, ']'), 'x'), &count);
+        if (!end || count < 1) return -EPROTO;
+    }
+    *text = end;
+    return 0;
 }
 
 int stp_map_parse(struct stp_pmi_map *map, const char *text, int size)
@@ -149,7 +147,7 @@ int stp_map_parse(struct stp_pmi_map *map, const char *text, int size)
     text += sizeof(head) - 1;
     while (*text == ',') {
         text++;
-        rc = *text == '[' ? map_repeated(map, &text, size) : map_list(map, &text, size);
+        rc = *text == '[' ? map_repeated(map, &text, size) : map_one(map, &text, size);
         if (rc != 0) goto err_free;
     }
     rc = rc == 0 && strcmp(text, ")") == 0 ? map_compact(map) : -EPROTO;

@@ -98,7 +98,8 @@ int stp_pmi_ask(struct stp_pmi_session *session, enum stp_wire_framing framing, 
      * Treat each failure of a get as an absent key. The error number does not show whether the key
      * is absent, because launchers use different numbers.
      */
-    if (strcmp(reply_cmd, "get_result") == 0 || strcmp(reply_cmd, "kvs-get-response") == 0)
+    if (strcmp(reply_cmd, "get_result") == 0 ||
+        (rc == 0 && strcmp(reply_cmd, "kvs-get-response") == 0))
         return -ENOENT;
     return stp_pmi_malformed(session, command,
                              "its return code (rc) is missing or is not 0, so the request failed");
@@ -429,8 +430,9 @@ static int pmi_make_map(void)
 /* ---- life of the session ------------------------------------------------- */
 
 /*
- * Returns whether an initialized MPI library shares the connection. It sends finalize itself, in
- * MPI_Finalize() or later, and Hydra of MPICH 4.2 then closes the connection.
+ * Returns whether an initialized MPI library, other than Open MPI, shares the connection. The MPI
+ * library then sends finalize. A finalize from Steppe before it would make Hydra of MPICH 4.2 close
+ * the connection, and SIGPIPE would end the process.
  */
 static bool pmi_is_finalized_by_mpi(void)
 {
@@ -438,7 +440,8 @@ static bool pmi_is_finalized_by_mpi(void)
     int flag = 0;
 
     *(void **)&initialized = dlsym(RTLD_DEFAULT, "MPI_Initialized");
-    return pmi.session.wire.fd >= 0 && initialized && initialized(&flag) == 0 && flag;
+    if (pmi.session.wire.fd < 0 || !initialized || initialized(&flag) != 0) return false;
+    return flag && !dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
 }
 
 /*

@@ -12,7 +12,10 @@
 #include <string.h>
 
 #define SEMICOLON ';'
-/* A part of a field, or nothing, because Hydra of MPICH 4.2 refuses a field without a value. */
+/*
+ * Expands to text if the launcher has set PMI_JOBID, and to an empty string otherwise, because
+ * Hydra of MPICH 4.2 refuses a field without a value.
+ */
 #define IF_JOB(text, session) ((session)->job[0] != '\0' ? (text) : "")
 #define NOBODYS_KEY "stp::nobody" /* key that no process puts; see pmi2_fence() */
 
@@ -87,7 +90,8 @@ static int pmi2_get(struct stp_pmi_session *session, int rank, const char *key, 
  * The barrier also prevents a deadlock. Hydra checks the delayed gets only when its count of fences
  * is a multiple of the number of processes. Without a barrier, a process could send its next fence
  * too early, and hydra might then never reply to the delayed gets of other processes.
- * With other launchers, the get costs only one short request.
+ * With other launchers, the get costs only one short request. Hydra of MPICH 4.2 and later never
+ * replies to it if the job has several hosts.
  */
 static int pmi2_fence(struct stp_pmi_session *session)
 {

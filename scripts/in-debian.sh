@@ -5,7 +5,7 @@
 # usage: scripts/in-debian.sh SUITE [COMMAND...]
 #   SUITE    bookworm, trixie (Debian 12 and 13) or noble (Ubuntu 24.04)
 #   COMMAND  a command of the shell, run in the copied tree as root (default: install the packages for
-#            tests by setup.sh, and run with-libfabric.sh with the libfabric of that release)
+#            tests by setup.sh, and sshd, and run with-libfabric.sh with the libfabric of that release)
 #
 # debootstrap makes the system in build-SUITE/root, where it stays for later calls. The copied tree is
 # build-SUITE/root/steppe. The exit status is that of the command, or 77 if this machine cannot make the
@@ -25,7 +25,8 @@ case $suite in
     *) sed -n 's/^# \{0,1\}//; 3,12p' "$0" >&2; exit 2 ;;
 esac
 shift
-[ $# -gt 0 ] || set -- "scripts/setup.sh --test && scripts/with-libfabric.sh system"
+[ $# -gt 0 ] || set -- "scripts/setup.sh --test && apt-get install -qqy openssh-server >/dev/null &&
+    scripts/with-libfabric.sh system"
 [ "$(id -u)" = 0 ] || skip "only root can create a clean system"
 command -v debootstrap >/dev/null || skip "debootstrap is not installed: scripts/setup.sh --full"
 unshare -mpf true 2>/dev/null || skip "namespaces are not allowed here"
@@ -59,7 +60,7 @@ find "$root/steppe" -mindepth 1 -maxdepth 1 ! -name 'build*' -exec rm -rf --one-
 # The tests create namespaces and enter those of other processes, so the new system must be the root of
 # its mount namespace, for which chroot is not enough.
 unshare -mpf --kill-child /bin/sh -c 'mount --bind "$0" "$0" && mount --rbind /sys "$0/sys" && cd "$0" &&
-    mkdir -p old-root && pivot_root . old-root && exec chroot . "$@"' "$root" \
+    mkdir -p old-root && pivot_root . old-root || exit 77; exec chroot . "$@"' "$root" \
     /bin/sh -c 'mount -t proc proc /proc && umount -l /old-root &&
     mount -t tmpfs -o size=50% tmpfs /dev/shm && mount -t tmpfs tmpfs /run &&
     cd /steppe && export LC_ALL=C.UTF-8 && eval "$*"' sh "$@" </dev/null

@@ -234,7 +234,7 @@ static size_t segment_count_tasks(void)
 }
 
 /*
- * Returns whether this process has one thread only. Waits up to 10 ms for other threads to end,
+ * Returns whether this process has one thread only. Waits about 16 ms for other threads to end,
  * because the system may still list a thread that pthread_join() has returned. UCX, which MPI
  * libraries use, starts and joins a thread when it is loaded.
  */

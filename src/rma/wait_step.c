@@ -16,7 +16,10 @@ bool stp_wait_idle_once(struct stp_wait *wait)
         return stp_wait_turn(wait);
     }
     stp_rt.fabric.progress();
-    /* If the provider makes no system call, a yield between polls would delay peers. */
+    /*
+     * If the provider makes no system call and each PE has a core, do not yield after each poll,
+     * because operations of peers complete only when this PE polls.
+     */
     if (stp_rt.fabric.needs_syscalls || stp_rt.host_pes > stp_rt.host_cores)
         wait->polls += WAIT_PROGRESS_POLLS;
     stp_wait_step(wait);

@@ -26,7 +26,7 @@ mpicc.mpich -std=gnu11 -O1 -Wall -o "$program" "$source" "$@" \
 
 # MPICH uses PMI-1. Hydra of MPICH 4.2 and later accepts only one version in a process.
 case $("$hydra" --version | sed -n 's/^ *Version: *//p') in
-    3.* | 4.[01].*) pmis="1 2" ;;
+    3.* | 4.[01]*) pmis="1 2" ;;
     *) pmis=1 ;;
 esac
 

@@ -332,8 +332,8 @@ static const struct {
     /* Use small buffers. Messages have at most 1024 bytes, and 16 KiB buffers would take 70 MB. */
     {"FI_OFI_RXM_BUFFER_SIZE", "1024", false},
     /*
-     * Post 512 buffers for all TCP connections, not 4096. An adapter may need so many buffers for
-     * each connection.
+     * Post 512 buffers for all TCP connections, not 4096. With an adapter, ofi_rxm may post this
+     * number of buffers for each connection.
      */
     {"FI_OFI_RXM_MSG_RX_SIZE", "512", true},
     /*

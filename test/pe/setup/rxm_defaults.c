@@ -60,7 +60,7 @@ static size_t buffer_size(void)
     return size;
 }
 
-/* Returns how many variables of libfabric that the library sets a child process sees. */
+/* Returns the number of variables that the library sets for libfabric and that a child inherits. */
 static int n_in_child(void)
 {
     int status = system("exit $(env | grep -cE '^FI_(OFI_RXM|TCP_MAX)_')");
