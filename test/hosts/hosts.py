@@ -143,8 +143,10 @@ class Hosts:
         self.ports = {}  # (host, interface) -> its end at the switch
         subprocess.run(["mount", "-t", "tmpfs", "none", DIR], check=True)
         self.write_hosts()
-        ip(["link set lo up", "link add eth0 type bridge", "address add 10.77.0.254/24 dev eth0",
-            "link set eth0 up"])
+        # Without an address of its own, a bridge has that of one of its ports. When this port is
+        # unplugged, the address changes, and the other hosts no longer reach the launcher.
+        ip(["link set lo up", "link add eth0 address 02:00:0a:4d:00:fe type bridge",
+            "address add 10.77.0.254/24 dev eth0", "link set eth0 up"])
         switches = {spec[3] for spec in args.interface} - {"dummy", "down", "bridge"}
         ip([f"link add {name} type bridge\nlink set {name} up" for name in sorted(switches)] or
            ["link show lo"])
