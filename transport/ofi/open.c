@@ -324,7 +324,9 @@ static int start(const struct stp_core *core, const struct stp_ofi_choice *choic
 
 /* ---- defaults of libfabric ----------------------------------------------- */
 
-/* Environment variables that replace costly defaults of ofi_rxm, and of tcp of libfabric 1.20. */
+/*
+ * Environment variables that replace costly defaults of ofi_rxm, and of tcp since libfabric 1.20.
+ */
 static const struct {
     const char *name, *value;
     bool tcp_only; /* whether the value is set only if no adapter may be used */
@@ -362,8 +364,9 @@ static bool owns_environment(void)
 /*
  * Sets the variables in defaults[] before libfabric reads them, which it does once, in the first
  * call of fi_getinfo(). Settings of the user have priority. Does nothing if the program has loaded
- * libfabric, because all users of libfabric in a process share these values. The argument tcp tells
- * whether only TCP providers may be used. Returns a bit mask of the variables that were set.
+ * libfabric, because all users of libfabric in a process share these values. Sets a variable with
+ * tcp_only only if the argument tcp is true, which means that libfabric is asked about TCP
+ * providers alone. Returns a bit mask of the variables that were set.
  */
 static unsigned defaults_set(const struct stp_core *core, bool tcp)
 {

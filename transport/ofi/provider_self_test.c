@@ -98,8 +98,9 @@ static int run(struct stp_ofi_req *req, unsigned *pending)
     while (__atomic_load_n(pending, __ATOMIC_ACQUIRE) != 0) {
         if (stp_now_ns() > end) return -FI_ETIMEDOUT;
         if (is_out_of_fds(begin)) return -EMFILE;
+        if (stp_ofi_poll_cq_once(ONE_ENDPOINT) > 0) continue; /* the sleeper has answered */
         sleeper_step(begin);
-        if (stp_ofi_poll_cq_once(ONE_ENDPOINT) == 0) stp_yield_or_sleep(0);
+        stp_yield_or_sleep(0);
     }
     return -stp_ofi.failure;
 }
